@@ -1,0 +1,33 @@
+package v1alpha1
+
+// Names that more than one component reads.
+const (
+	// TeardownFinalizer keeps a ZTRun until its VM, pods and policies are gone.
+	TeardownFinalizer = "zt.ai-dossier.org/teardown"
+
+	// RunUIDLabel carries the UID of the ZTRun an object in the run namespace serves.
+	RunUIDLabel = "zt.ai-dossier.org/run-uid"
+	// RunNameAnnotation and RunNamespaceAnnotation name that ZTRun for people.
+	RunNameAnnotation      = "zt.ai-dossier.org/run-name"
+	RunNamespaceAnnotation = "zt.ai-dossier.org/run-namespace"
+	// AttemptLabel carries the number of the attempt an object serves.
+	AttemptLabel = "zt.ai-dossier.org/attempt"
+	// RoleLabel says what an object in the run namespace is: one of the Role values.
+	RoleLabel = "zt.ai-dossier.org/role"
+
+	// BakedLabelPrefix, followed by a profile's name, is the node label that
+	// carries the first BakedDigestLength hex digits of the baked manifest.
+	BakedLabelPrefix  = "baked.zt.ai-dossier.org/"
+	BakedDigestLength = 16
+
+	// DefaultBundleKey is the ConfigMap key a git bundle is read from.
+	DefaultBundleKey = "bundle"
+)
+
+// Values of RoleLabel.
+const (
+	RoleVM     = "vm"
+	RoleMirror = "mirror"
+	RoleSquid  = "squid"
+	RoleSource = "source"
+)

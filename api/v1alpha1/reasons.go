@@ -1,0 +1,110 @@
+package v1alpha1
+
+import "strings"
+
+// Detail is a code of the reason catalogue. A condition's reason is the same code
+// in CamelCase; see Detail.Reason.
+type Detail string
+
+// Reason returns the code in the CamelCase form that conditions and events use:
+// bundle_missing is BundleMissing.
+func (d Detail) Reason() string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(string(d), "_") {
+		if word == "" {
+			continue
+		}
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
+// Progress reasons: they explain a condition that is not yet or simply true.
+const (
+	DetailAdmitted            Detail = "admitted"
+	DetailSuspended           Detail = "suspended"
+	DetailWaitingForProfile   Detail = "waiting_for_profile"
+	DetailWaitingForCapacity  Detail = "waiting_for_capacity"
+	DetailScheduled           Detail = "scheduled"
+	DetailReadingSource       Detail = "reading_source"
+	DetailSourceRead          Detail = "source_read"
+	DetailProxyStarting       Detail = "proxy_starting"
+	DetailProxyReady          Detail = "proxy_ready"
+	DetailProvisioning        Detail = "provisioning"
+	DetailProvisioned         Detail = "provisioned"
+	DetailVerifying           Detail = "verifying"
+	DetailVerified            Detail = "verified"
+	DetailNoNetwork           Detail = "no_network"
+	DetailNotReached          Detail = "not_reached"
+	DetailTearingDown         Detail = "tearing_down"
+	DetailTornDown            Detail = "torn_down"
+	DetailBlockedCleanup      Detail = "blocked_cleanup"
+	DetailRunning             Detail = "running"
+	DetailProfileReady        Detail = "profile_ready"
+	DetailNotBakedYet         Detail = "not_baked_yet"
+	DetailPolicyValid         Detail = "policy_valid"
+	DetailAttemptInterrupted  Detail = "attempt_interrupted"
+	DetailReproducedAndFixed  Detail = "reproduced_and_fixed"
+	DetailRegressionPassed    Detail = "regression_passed_on_base"
+	DetailRegressionStillFail Detail = "regression_failed_on_candidate"
+	DetailSuiteBroken         Detail = "suite_failed_on_candidate"
+)
+
+// Refusals and failures. Every one has an entry in Catalogue.
+const (
+	DetailUnknownProfile          Detail = "unknown_profile"
+	DetailUnknownPolicy           Detail = "unknown_policy"
+	DetailPolicyInvalid           Detail = "policy_invalid"
+	DetailNoCapableNode           Detail = "no_capable_node"
+	DetailCABundleMissing         Detail = "ca_bundle_missing"
+	DetailBundleMissing           Detail = "bundle_missing"
+	DetailBundleInvalid           Detail = "bundle_invalid"
+	DetailBundleTooLarge          Detail = "bundle_too_large"
+	DetailCommitNotInBundle       Detail = "commit_not_in_bundle"
+	DetailTreeUnsupported         Detail = "tree_unsupported"
+	DetailTargetMissing           Detail = "target_missing"
+	DetailNoEcosystem             Detail = "no_ecosystem"
+	DetailAmbiguousManager        Detail = "ambiguous_manager"
+	DetailUnsupportedManager      Detail = "unsupported_manager"
+	DetailUnsupportedConfig       Detail = "unsupported_config"
+	DetailMissingManifest         Detail = "missing_manifest"
+	DetailInvalidManifest         Detail = "invalid_manifest"
+	DetailMissingLockfile         Detail = "missing_lockfile"
+	DetailInvalidLockfile         Detail = "invalid_lockfile"
+	DetailUnsupportedLockfile     Detail = "unsupported_lockfile_version"
+	DetailUnsupportedDependency   Detail = "unsupported_dependency"
+	DetailMissingHash             Detail = "missing_hash"
+	DetailNoTestRunner            Detail = "no_test_runner"
+	DetailRuntimeUnspecified      Detail = "runtime_unspecified"
+	DetailRuntimeDeclaration      Detail = "runtime_declaration_invalid"
+	DetailRuntimeUnsupported      Detail = "runtime_version_unsupported"
+	DetailRuntimeConflict         Detail = "runtime_conflict"
+	DetailManagerUnsupported      Detail = "manager_unsupported"
+	DetailEcosystemNotOffered     Detail = "ecosystem_not_offered"
+	DetailProxyNotReady           Detail = "proxy_not_ready"
+	DetailInstallFailed           Detail = "install_failed"
+	DetailInstallTimedOut         Detail = "install_timed_out"
+	DetailBaseSuiteFailed         Detail = "base_suite_failed"
+	DetailCommandInconclusive     Detail = "command_inconclusive"
+	DetailRebuildFailed           Detail = "rebuild_failed"
+	DetailEvidenceIncomplete      Detail = "evidence_incomplete"
+	DetailNetworkPresent          Detail = "network_present_in_verification"
+	DetailVMBootFailed            Detail = "vm_boot_failed"
+	DetailVMPhaseChangeFailed     Detail = "vm_phase_change_failed"
+	DetailVMLost                  Detail = "vm_lost"
+	DetailBrokerTainted           Detail = "vm_broker_tainted"
+	DetailVMPodFailed             Detail = "vm_pod_failed"
+	DetailRunTimedOut             Detail = "run_timed_out"
+	DetailExecutionInterrupted    Detail = "execution_interrupted"
+	DetailNodeError               Detail = "node_error"
+	DetailUnsupportedArch         Detail = "unsupported_arch"
+	DetailQEMUMissing             Detail = "qemu_missing"
+	DetailKVMUnavailable          Detail = "kvm_unavailable"
+	DetailProfileImageMissing     Detail = "profile_image_missing"
+	DetailProfileImageMismatch    Detail = "profile_image_mismatch"
+	DetailProfileImageUnpackable  Detail = "profile_image_unpackable"
+	DetailBakeFailed              Detail = "bake_failed"
+	DetailPolicyPatternInvalid    Detail = "policy_pattern_invalid"
+	DetailPolicyWidensCeiling     Detail = "policy_widens_ceiling"
+	DetailPolicyDestinationFormat Detail = "policy_destination_invalid"
+)
