@@ -1,0 +1,40 @@
+package ecosystem
+
+import (
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
+	"github.com/ai-dossier/zt-operator/internal/refusal"
+)
+
+// Words shared with the managers' packages.
+type (
+	// Refusal is the error of Detect.
+	Refusal = refusal.Refusal
+	// RootFiles is the input of Detect.
+	RootFiles = model.RootFiles
+	// Entry is one entry of the root.
+	Entry = model.Entry
+	// EntryType is an entry's kind.
+	EntryType = model.EntryType
+	// Detection is the result of Detect.
+	Detection = model.Detection
+	// Command is one command of a plan.
+	Command = model.Command
+	// Plan is all commands of one tree.
+	Plan = model.Plan
+)
+
+// The kinds of root entries.
+const (
+	EntryFile      = model.EntryFile
+	EntryDirectory = model.EntryDirectory
+	EntrySymlink   = model.EntrySymlink
+	EntrySubmodule = model.EntrySubmodule
+)
+
+// Names of the commands of every plan.
+const (
+	CommandInstall    = model.CommandInstall
+	CommandRebuild    = model.CommandRebuild
+	CommandSuite      = model.CommandSuite
+	CommandRegression = model.CommandRegression
+)

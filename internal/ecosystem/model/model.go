@@ -1,0 +1,80 @@
+package model
+
+import (
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/internal/runtimes"
+)
+
+// EntryType is what kind of object a root entry is in git.
+type EntryType string
+
+// The kinds of entries.
+const (
+	EntryFile      EntryType = "file"
+	EntryDirectory EntryType = "directory"
+	EntrySymlink   EntryType = "symlink"
+	EntrySubmodule EntryType = "submodule"
+)
+
+// Entry is one entry of the tree's root.
+type Entry struct {
+	Name string
+	Type EntryType
+	// Size of a file, in bytes; else 0.
+	Size int64
+}
+
+// RootFiles is what detection may look at: the root's entries, and the content of
+// those regular files that WantedFiles lists and that fit its cap.
+type RootFiles struct {
+	Names   []Entry
+	Content map[string][]byte
+}
+
+// Detection is what was found in a tree's root.
+type Detection struct {
+	// Ecosystem detected.
+	Ecosystem v1alpha1.Ecosystem
+	// Packages counts the packages the lockfile has fetched.
+	Packages int
+	// Declarations about interpreter and manager, in a stable order.
+	Declarations []runtimes.Declaration
+	// ManagerVersion is the exact version the repository asks of its manager, or "".
+	ManagerVersion string
+}
+
+// Command is one command of a plan, as data: this package executes nothing.
+type Command struct {
+	// Name is unique in the plan and at most 32 characters.
+	Name string
+	Argv []string
+	Env  map[string]string
+	// Phase the VM must be in.
+	Phase brokerproto.Phase
+	// Network the command gets; other than none only in provisioning.
+	Network brokerproto.Network
+	// Report is true for a test command, which writes brokerproto.ReportFile.
+	Report bool
+}
+
+// Plan is all commands of one tree.
+type Plan struct {
+	// Provisioning runs first, with the mirror reachable and no code of the
+	// repository executed.
+	Provisioning []Command
+	// Prepare runs offline before any test, once.
+	Prepare []Command
+	// Suite is the repository's whole test suite.
+	Suite Command
+	// Regression runs the proof's targets only.
+	Regression Command
+}
+
+// Names of the commands of every plan.
+const (
+	CommandInstall    = "install"
+	CommandRebuild    = "rebuild"
+	CommandSuite      = "suite"
+	CommandRegression = "regression"
+)
