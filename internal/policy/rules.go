@@ -1,0 +1,30 @@
+package policy
+
+// Names of the deciding rules. Squid's access log and the evaluator use the same
+// ones; an admitted request's rule is allowPrefix and its host's name.
+const (
+	RuleSource      = "source_not_mirror"
+	RuleIPLiteral   = "ip_literal"
+	RuleHost        = "host_not_allowed"
+	RulePort        = "port_not_443"
+	RuleScheme      = "scheme_not_https"
+	RuleChunked     = "chunked_body"
+	RuleBody        = "request_body"
+	RuleMethod      = "method_not_allowed"
+	RuleQuery       = "query_string"
+	RuleDestination = "destination_forbidden"
+	RuleConnect     = "connect_allowed"
+	RulePath        = "path_not_allowed"
+	RuleRedirect    = "redirect_reply"
+	RuleSNI         = "sni_not_allowed"
+
+	allowPrefix = "allow_"
+)
+
+// Names the log reader gives to entries that Squid ended without a rule of ours.
+const (
+	RuleTooLarge     = "response_too_large"
+	RuleHostMismatch = "host_mismatch"
+	RuleMalformed    = "malformed_request"
+	RuleUpstream     = "upstream_failed"
+)
