@@ -1,0 +1,63 @@
+package qemu
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
+)
+
+// launchCommand is the subcommand of this binary that is the launch shim.
+const launchCommand = "launch"
+
+// QEMU starts VMs with one QEMU binary.
+type QEMU struct {
+	binary      string
+	firmwareDir string
+	// shim is the program and arguments that end in LaunchMain.
+	shim []string
+}
+
+var _ hypervisor.Hypervisor = (*QEMU)(nil)
+
+// New returns a QEMU that runs binary, an absolute path, and finds qboot.rom and
+// option ROMs in firmwareDir; empty means the binary's own search path, which on
+// Debian is /usr/share/qemu. The calling binary must run LaunchMain when its first
+// argument is "launch".
+func New(binary string, firmwareDir string) *QEMU {
+	return &QEMU{binary: binary, firmwareDir: firmwareDir, shim: []string{"/proc/self/exe", launchCommand}}
+}
+
+// Start implements hypervisor.Hypervisor. It returns once QEMU has been executed
+// with all privileges gone, or with the shim's reason why not.
+func (q *QEMU) Start(ctx context.Context, c hypervisor.Config) (hypervisor.Process, error) {
+	spec, err := q.spec(c)
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, q.shim, spec)
+}
+
+func (q *QEMU) spec(c hypervisor.Config) (launchSpec, error) {
+	args, err := Args(c)
+	if err != nil {
+		return launchSpec{}, err
+	}
+	if c.UID == 0 || c.GID == 0 {
+		return launchSpec{}, fmt.Errorf("qemu: uid %d, gid %d: must be unprivileged", c.UID, c.GID)
+	}
+	argv := []string{q.binary}
+	if q.firmwareDir != "" {
+		argv = append(argv, "-L", q.firmwareDir)
+	}
+	return launchSpec{
+		Parent:  os.Getpid(),
+		Argv:    append(argv, args...),
+		UID:     c.UID,
+		GID:     c.GID,
+		NetNS:   c.Placement.NetNS,
+		Cgroups: c.Placement.Cgroups,
+		Dir:     c.Dir,
+	}, nil
+}
