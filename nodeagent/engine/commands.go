@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem"
+	"github.com/ai-dossier/zt-operator/internal/safetext"
+	"github.com/ai-dossier/zt-operator/internal/verdict"
+	"github.com/ai-dossier/zt-operator/nodeagent/broker"
+)
+
+// provision runs the provisioning plan. It is false if a command did not succeed:
+// then there is nothing to verify, and the record says why.
+func (m *machine) provision(ctx context.Context) (bool, error) {
+	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeProvisioning })
+	m.attempt.Record.activity(m.doing("waiting for the package proxy"))
+	if err := m.attempt.ProxyReady(ctx); err != nil {
+		return false, fail(v1alpha1.DetailProxyNotReady, err)
+	}
+	start := m.engine.Clock.Now()
+	ok, err := m.run(ctx, m.attempt.Prepared.Plan.Provisioning, m.attempt.Clocks.Provisioning)
+	took := m.engine.Clock.Since(start)
+	m.update(func(t *v1alpha1.TreeStatus) { t.Timings.ProvisionMillis = took.Milliseconds() })
+	return ok, err
+}
+
+// verify runs the tree's commands without a network.
+func (m *machine) verify(ctx context.Context) error {
+	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeVerifying })
+	start := m.engine.Clock.Now()
+	_, err := m.run(ctx, verification(m.attempt.Prepared.Plan, m.tree), m.attempt.Clocks.Command)
+	took := m.engine.Clock.Since(start)
+	m.update(func(t *v1alpha1.TreeStatus) { t.Timings.VerifyMillis = took.Milliseconds() })
+	return err
+}
+
+// run executes commands in order and stops at a command without a report that
+// does not succeed.
+func (m *machine) run(ctx context.Context, commands []ecosystem.Command, timeout time.Duration) (bool, error) {
+	for _, command := range commands {
+		status, err := m.exec(ctx, command, timeout)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", command.Name, err)
+		}
+		m.update(func(t *v1alpha1.TreeStatus) { t.Commands = append(t.Commands, status) })
+		if !command.Report && status.Classification != v1alpha1.ClassSucceeded {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout time.Duration) (v1alpha1.CommandStatus, error) {
+	m.attempt.Record.activity(m.doing(strings.Join(command.Argv, " ")))
+	start := m.engine.Clock.Now()
+	result, err := m.conn.Exec(ctx, brokerproto.Exec{
+		Argv: command.Argv, Env: command.Env, Network: command.Network,
+		TimeoutMillis: timeout.Milliseconds(), Report: command.Report,
+	})
+	if err != nil {
+		return v1alpha1.CommandStatus{}, m.lost(err)
+	}
+	return commandStatus(command, result, m.engine.Clock.Since(start)), nil
+}
+
+// lost tells a QEMU that went away from a guest that answered wrongly.
+func (m *machine) lost(err error) error {
+	var guest *broker.GuestError
+	if errors.As(err, &guest) {
+		return fail(v1alpha1.DetailNodeError, fmt.Errorf("the guest could not run the command: %w", err))
+	}
+	select {
+	case <-m.process.Done():
+		return fail(v1alpha1.DetailVMLost, fmt.Errorf("QEMU ended: %w%s", err, m.stderr()))
+	default:
+		return err
+	}
+}
+
+func commandStatus(command ecosystem.Command, result brokerproto.ExecResult, took time.Duration) v1alpha1.CommandStatus {
+	status := v1alpha1.CommandStatus{
+		Name:           command.Name,
+		Argv:           command.Argv,
+		Phase:          v1alpha1.VMPhase(command.Phase),
+		Network:        v1alpha1.Network(command.Network),
+		Signal:         int32(result.Signal),
+		TimedOut:       result.TimedOut,
+		DurationMillis: took.Milliseconds(),
+		OutputTail:     outputTail(result),
+	}
+	if result.Signal == 0 && !result.TimedOut {
+		code := int32(result.ExitCode)
+		status.ExitCode = &code
+	}
+	status.Classification, status.Report, status.Problem = verdict.ClassifyResult(result, command.Report)
+	return status
+}
+
+const maxOutputTail = 2048
+
+// outputTail keeps the end of what the command printed: of stderr if it failed
+// without a report to read, since that is where tools say why.
+func outputTail(result brokerproto.ExecResult) string {
+	if len(result.Stderr) > 0 && result.ExitCode != 0 {
+		return safetext.Tail(append(append(result.Stdout, '\n'), result.Stderr...), maxOutputTail)
+	}
+	return safetext.Tail(result.Stdout, maxOutputTail)
+}

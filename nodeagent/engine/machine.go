@@ -1,0 +1,278 @@
+package engine
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/nodeagent/broker"
+	"github.com/ai-dossier/zt-operator/nodeagent/channel"
+	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
+	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
+)
+
+// machine is the VM of one tree: a run disk that lives through both phases, and
+// one QEMU process a phase.
+type machine struct {
+	engine  *Engine
+	attempt *Attempt
+	tree    v1alpha1.TreeName
+	dir     string
+	config  hypervisor.Config
+
+	process hypervisor.Process
+	conn    *broker.Conn
+	relay   *channel.Channel
+}
+
+// dirNames keeps socket paths short: they are limited to 107 bytes.
+var dirNames = map[v1alpha1.TreeName]string{
+	v1alpha1.TreeBase: "b", v1alpha1.TreeRegressionTest: "r", v1alpha1.TreeCandidate: "c",
+}
+
+// newMachine makes the VM's directory and disks. On an error nothing is left.
+func newMachine(ctx context.Context, e *Engine, a *Attempt, tree v1alpha1.TreeName) (_ *machine, err error) {
+	root, ok := a.Manifest.Runtimes[a.Prepared.Runtime.Name]
+	if !ok {
+		return nil, fail(v1alpha1.DetailProfileImageMissing, fmt.Errorf("runtime %s is not baked", a.Prepared.Runtime.Name))
+	}
+	m := &machine{engine: e, attempt: a, tree: tree, dir: filepath.Join(a.Dir, dirNames[tree])}
+	m.config = hypervisor.Config{
+		Dir: m.dir, UID: a.UID, GID: a.UID,
+		CPUs: int(a.Profile.VM.CPUs), MemoryMiB: int(a.Profile.VM.MemoryMiB),
+		Accelerator: a.Accelerator,
+		Scope:       brokerproto.ScopeContainer,
+		Kernel:      a.Manifest.Kernel.Path,
+		Initrd:      a.Manifest.Initrd.Path,
+		Root:        root.Path,
+		Disk:        filepath.Join(m.dir, "disk.qcow2"),
+		// Beside the VM's directory, not in it: QEMU may not replace it.
+		Tree:   m.dir + ".erofs",
+		Socket:      filepath.Join(m.dir, "b.sock"),
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.remove())
+		}
+	}()
+	m.begin()
+	if err := m.makeDisks(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *machine) begin() {
+	source := m.attempt.Source.Trees[m.tree]
+	m.attempt.Record.Update(func(s *v1alpha1.ExecutionStatus) {
+		s.Activity = m.doing("preparing the VM")
+		s.Trees = append(s.Trees, v1alpha1.TreeStatus{
+			Name: m.tree, Commit: source.Commit, Tree: source.TreeID, Files: int32(source.Files),
+			State: v1alpha1.TreeBooting,
+		})
+	})
+}
+
+func (m *machine) makeDisks(ctx context.Context) error {
+	a := m.attempt
+	if err := safepath.MkdirPrivate(m.dir, a.UID, a.UID); err != nil {
+		return fail(v1alpha1.DetailNodeError, fmt.Errorf("making the VM's directory: %w", err))
+	}
+	if err := a.Trees.Disk(ctx, m.tree, m.config.Tree); err != nil {
+		return fail(v1alpha1.DetailNodeError, fmt.Errorf("building the tree's disk: %w", err))
+	}
+	if err := a.Disks.NewDisk(ctx, a.Manifest, m.config.Disk, a.UID); err != nil {
+		return fail(v1alpha1.DetailNodeError, fmt.Errorf("making the run disk: %w", err))
+	}
+	return nil
+}
+
+// boot starts the VM in provisioning and waits for its hello.
+func (m *machine) boot(ctx context.Context) error {
+	m.attempt.Record.activity(m.doing("booting the VM"))
+	took, err := m.launch(ctx, brokerproto.PhaseProvisioning)
+	if err != nil {
+		return fail(v1alpha1.DetailVMBootFailed, err)
+	}
+	m.update(func(t *v1alpha1.TreeStatus) { t.Timings.BootMillis = took.Milliseconds() })
+	return nil
+}
+
+// switchPhase powers the guest off and relaunches it on the same disk without the
+// forward. The guest's answer is not trusted: what counts is that QEMU is gone.
+func (m *machine) switchPhase(ctx context.Context) error {
+	m.attempt.Record.activity(m.doing("cutting the VM off from every network"))
+	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeSwitching })
+	start := m.engine.Clock.Now()
+	if err := m.powerOff(ctx); err != nil {
+		return fail(v1alpha1.DetailVMPhaseChangeFailed, err)
+	}
+	off := m.engine.Clock.Since(start)
+	if _, err := m.launch(ctx, brokerproto.PhaseVerification); err != nil {
+		return fail(v1alpha1.DetailVMPhaseChangeFailed, err)
+	}
+	took, network := m.engine.Clock.Since(start), m.process.HasNetwork()
+	m.update(func(t *v1alpha1.TreeStatus) {
+		t.Timings.PowerOffMillis = off.Milliseconds()
+		t.Timings.PhaseSwitchMillis = took.Milliseconds()
+		t.NetworkInVerification = &network
+	})
+	if network {
+		return fail(v1alpha1.DetailNetworkPresent, errors.New("QEMU was given a network device for verification"))
+	}
+	return nil
+}
+
+// launch starts QEMU in a phase and waits for the guest's hello.
+func (m *machine) launch(ctx context.Context, phase brokerproto.Phase) (time.Duration, error) {
+	config, welcome, err := m.prepareLaunch(phase)
+	if err != nil {
+		return 0, err
+	}
+	listener, err := broker.Listen(config.Socket, config.UID)
+	if err != nil {
+		return 0, fmt.Errorf("listening for the guest: %w", err)
+	}
+	defer listener.Close()
+	start := m.engine.Clock.Now()
+	if m.process, err = m.engine.Hypervisor.Start(ctx, config); err != nil {
+		return 0, fmt.Errorf("starting QEMU: %w", err)
+	}
+	if phase == brokerproto.PhaseProvisioning {
+		m.relay = m.newRelay(config.ForwardPort, welcome.RelayKey)
+	}
+	if m.conn, err = m.accept(ctx, listener, config, welcome); err != nil {
+		return 0, fmt.Errorf("waiting for the guest's hello: %w%s", err, m.stderr())
+	}
+	return m.engine.Clock.Since(start), nil
+}
+
+// accept waits for the hello, but no longer than QEMU lives.
+func (m *machine) accept(ctx context.Context, listener *broker.Listener, config hypervisor.Config, welcome brokerproto.Welcome) (*broker.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.attempt.Clocks.Boot)
+	defer cancel()
+	process := m.process
+	go func() {
+		select {
+		case <-process.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	expect := broker.Expect{Scope: config.Scope, Phase: config.Phase, Nonce: config.Nonce}
+	return listener.Accept(ctx, expect, welcome, m.dial)
+}
+
+func (m *machine) dial(n int) {
+	if m.relay != nil {
+		m.relay.Request(n)
+	}
+}
+
+func (m *machine) prepareLaunch(phase brokerproto.Phase) (hypervisor.Config, brokerproto.Welcome, error) {
+	config := m.config
+	config.Phase = phase
+	nonce, err := m.random(16)
+	if err != nil {
+		return config, brokerproto.Welcome{}, err
+	}
+	config.Nonce = hex.EncodeToString(nonce)
+	if config.Placement, err = m.attempt.Pod.Place(); err != nil {
+		return config, brokerproto.Welcome{}, fmt.Errorf("finding the vm pod's cgroups: %w", err)
+	}
+	welcome := brokerproto.Welcome{UnixNanos: m.engine.Clock.Now().UnixNano(), Worker: m.workerLimits()}
+	if welcome.Seed, err = m.random(32); err != nil {
+		return config, welcome, err
+	}
+	if phase != brokerproto.PhaseProvisioning {
+		return config, welcome, nil
+	}
+	if config.ForwardPort, err = m.attempt.Pod.FreePort(); err != nil {
+		return config, welcome, fmt.Errorf("finding a port for the forward: %w", err)
+	}
+	welcome.RelayKey, err = m.random(32)
+	return config, welcome, err
+}
+
+func (m *machine) workerLimits() brokerproto.WorkerLimits {
+	worker := m.attempt.Profile.Worker
+	return brokerproto.WorkerLimits{
+		PIDs: int(worker.PIDs), MemoryMiB: int(worker.MemoryMiB), TmpMiB: int(worker.TmpMiB),
+		CPUs: int(m.attempt.Profile.VM.CPUs),
+	}
+}
+
+func (m *machine) random(n int) ([]byte, error) {
+	out := make([]byte, n)
+	if _, err := io.ReadFull(m.engine.Rand, out); err != nil {
+		return nil, fmt.Errorf("reading randomness: %w", err)
+	}
+	return out, nil
+}
+
+// powerOff asks the guest to sync and power off, and makes sure that QEMU is gone.
+func (m *machine) powerOff(ctx context.Context) error {
+	m.closeRelay()
+	ctx, cancel := context.WithTimeout(ctx, m.attempt.Clocks.PowerOff)
+	defer cancel()
+	if err := m.conn.Shutdown(ctx); err == nil {
+		select {
+		case <-m.process.Done():
+		case <-ctx.Done():
+		}
+	}
+	return m.stop()
+}
+
+// stop ends the QEMU process whatever state it is in.
+func (m *machine) stop() error {
+	m.closeRelay()
+	if m.conn != nil {
+		m.conn.Close()
+		m.conn = nil
+	}
+	if m.process == nil {
+		return nil
+	}
+	if err := m.process.Kill(); err != nil {
+		return fmt.Errorf("stopping QEMU: %w", err)
+	}
+	m.process = nil
+	return nil
+}
+
+// destroy ends the VM and removes all it left on the node.
+func (m *machine) destroy() error {
+	start := m.engine.Clock.Now()
+	err := errors.Join(m.stop(), m.remove())
+	if err != nil {
+		return fail(v1alpha1.DetailNodeError, fmt.Errorf("destroying the VM: %w", err))
+	}
+	took := m.engine.Clock.Since(start)
+	m.update(func(t *v1alpha1.TreeStatus) {
+		t.State = v1alpha1.TreeDestroyed
+		t.Timings.DestroyMillis = took.Milliseconds()
+	})
+	return nil
+}
+
+func (m *machine) remove() error {
+	return errors.Join(safepath.RemoveAll(m.dir), safepath.RemoveAll(m.config.Tree))
+}
+
+func (m *machine) update(change func(*v1alpha1.TreeStatus)) { m.attempt.Record.tree(m.tree, change) }
+
+func (m *machine) doing(what string) string { return fmt.Sprintf("%s: %s", m.tree, what) }
+
+func (m *machine) stderr() string {
+	if text := m.process.Stderr(); text != "" {
+		return "; QEMU said: " + text
+	}
+	return ""
+}
