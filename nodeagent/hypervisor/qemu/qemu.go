@@ -8,8 +8,9 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 )
 
-// launchCommand is the subcommand of this binary that is the launch shim.
-const launchCommand = "launch"
+// LaunchCommand is the first argument that makes the calling binary the launch
+// shim.
+const LaunchCommand = "launch"
 
 // QEMU starts VMs with one QEMU binary.
 type QEMU struct {
@@ -26,7 +27,7 @@ var _ hypervisor.Hypervisor = (*QEMU)(nil)
 // Debian is /usr/share/qemu. The calling binary must run LaunchMain when its first
 // argument is "launch".
 func New(binary string, firmwareDir string) *QEMU {
-	return &QEMU{binary: binary, firmwareDir: firmwareDir, shim: []string{"/proc/self/exe", launchCommand}}
+	return &QEMU{binary: binary, firmwareDir: firmwareDir, shim: []string{"/proc/self/exe", LaunchCommand}}
 }
 
 // Start implements hypervisor.Hypervisor. It returns once QEMU has been executed
