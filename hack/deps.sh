@@ -45,11 +45,18 @@ missing() {
 	done | sort -u
 }
 
-install() {
-	export DEBIAN_FRONTEND=noninteractive
-	# Services that a package would start (squid, containerd) are not wanted on the machine itself.
+# Services that a package would start (squid, containerd) are not wanted on the machine itself.
+forbid_services() {
+	local policy=/usr/sbin/policy-rc.d
+	[[ ! -e $policy ]] || return 0
 	printf '#!/bin/sh\nexit 101\n' >"$policy"
 	chmod +x "$policy"
+	trap "rm -f $policy" EXIT
+}
+
+install() {
+	export DEBIAN_FRONTEND=noninteractive
+	forbid_services
 	apt-get update -q
 	apt-get install -qy --no-install-recommends "$@"
 }
@@ -57,6 +64,4 @@ install() {
 mapfile -t packages < <(missing)
 [[ ${#packages[@]} -gt 0 ]] || exit 0
 [[ $EUID -eq 0 ]] || die "these Debian packages are missing and only root can install them: ${packages[*]}"
-policy=/usr/sbin/policy-rc.d
-[[ -e $policy ]] && policy=/dev/null || trap 'rm -f "$policy"' EXIT
 step "install Debian packages: ${packages[*]}" install "${packages[@]}"

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What every script under hack/ shares: where things are, and how progress is shown. Source it, do not run it.
 set -euo pipefail
+shopt -s inherit_errexit
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=hack/versions.env
@@ -9,9 +10,8 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # CACHE holds what is expensive and can be reused: tools by version, images by the hash of their inputs.
 CACHE=${ZT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/zt-operator}
 # STATE holds what the running cluster owns. hack/cluster/down.sh removes all of it.
-STATE=${ZT_STATE:-/srv/zt-dev}
 # shellcheck disable=SC2034 # read by the scripts that source this file
-OUT=$ROOT/out
+STATE=${ZT_STATE:-/srv/zt-dev} OUT=$ROOT/out
 KUBE_DIR=$CACHE/kube-$KUBE_VERSION
 
 # Constant flags, or no two builds share Go's build cache.
@@ -28,7 +28,8 @@ elapsed() {
 	printf '%d.%d' $((us / 1000000)) $((us % 1000000 / 100000))
 }
 
-# step MESSAGE COMMAND… runs COMMAND quietly and says how long it took. Its output is shown only if it fails.
+# step MESSAGE COMMAND… runs COMMAND quietly and says how long it took. Its output is shown only if it fails. Never call
+# it as a condition (if, &&, ||): bash would then ignore failures inside COMMAND.
 step() {
 	local message=$1 start=$EPOCHREALTIME log worker beat status=0
 	shift

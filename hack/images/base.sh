@@ -15,7 +15,8 @@ base_image() {
 		wanted=docker.io/library/debian:$DEBIAN_SUITE-slim
 	fi
 	if [[ -n $wanted ]]; then
-		step "pull the base image $wanted" pull_image "$wanted" && echo "$wanted"
+		step "pull the base image $wanted" pull_image "$wanted"
+		echo "$wanted"
 		return
 	fi
 	step "make the base image from Debian $DEBIAN_SUITE packages" make_base
@@ -31,6 +32,7 @@ make_base() {
 	context=$(mktemp -d)
 	cp "$ROOT/images/base/Dockerfile" "$context/"
 	apt_options
+	# shellcheck disable=SC2016 # $1 is mmdebstrap's
 	# The mirror and the apt settings of this machine are for this build only; the image gets Debian's own names.
 	mmdebstrap --variant=minbase --mode=root --aptopt="$APT_OPTIONS" \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
