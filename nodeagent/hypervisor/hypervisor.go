@@ -10,8 +10,8 @@ import (
 // Config is one boot of one VM. All of it is controller policy: no string of a
 // run, a repository or a guest may reach it.
 type Config struct {
-	// Dir is the boot's private folder (0700, owned by UID): the socket and the
-	// run disk live there. It is the only folder the process may write to.
+	// Dir is the VM's private folder (0700, owned by UID): the socket and the run
+	// disk live there. It is the only folder the process may write to.
 	Dir string
 	// UID and GID the process runs as; neither may be 0. Files it needs are
 	// opened with these: the caller makes them readable (Disk: writable).
@@ -29,6 +29,9 @@ type Config struct {
 	// Kernel (vmlinux) and Initrd boot the VM. Root (raw, read-only), Disk (qcow2,
 	// read-write) and Tree (raw, read-only) are its disks vda, vdb and vdc.
 	Kernel, Initrd, Root, Disk, Tree string
+	// DiskBase is the raw file behind Disk. If it is empty, Disk must be backed by
+	// a file in Kernel's folder.
+	DiskBase string
 
 	// ForwardPort is the loopback port that leads to the guest's relay. It is set
 	// in phase provisioning and 0 in verification, which has no network device.

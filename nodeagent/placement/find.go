@@ -146,23 +146,19 @@ func (h Host) memberships(pid int, matcher *matcher) []membership {
 
 // matcher recognises the folder of one pod in a cgroup path.
 type matcher struct {
-	names []string
+	cgroupfs, systemd string
 }
 
 var podUIDShape = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z-]{0,63}$`)
 
-// newMatcher knows both spellings: podUID below kubepods (cgroupfs driver), and
-// kubepods[-qos]-podU_I_D.slice (systemd driver).
+// newMatcher knows both spellings: podUID (cgroupfs driver), and
+// [ROOT-]kubepods[-QOS]-podU_I_D.slice (systemd driver).
 func newMatcher(podUID types.UID) (*matcher, error) {
 	if !podUIDShape.MatchString(string(podUID)) {
 		return nil, fmt.Errorf("pod uid %q is malformed", podUID)
 	}
 	escaped := strings.ReplaceAll(string(podUID), "-", "_")
-	names := []string{"pod" + string(podUID)}
-	for _, qos := range []string{"", "-burstable", "-besteffort"} {
-		names = append(names, "kubepods"+qos+"-pod"+escaped+".slice")
-	}
-	return &matcher{names: names}, nil
+	return &matcher{cgroupfs: "pod" + string(podUID), systemd: "-pod" + escaped + ".slice"}, nil
 }
 
 // podPath splits a cgroup path into that of the pod's cgroup and what is below it.
@@ -181,20 +177,17 @@ func (m *matcher) podPath(path string) (pod, below string, ok bool) {
 		if isPodFolder(component) {
 			return "", "", false // Another pod's: nothing below is the kubelet's.
 		}
-		underKubepods = underKubepods || component == "kubepods" || component == "kubepods.slice"
+		underKubepods = underKubepods || component == "kubepods" || strings.HasSuffix(component, "kubepods.slice")
 	}
 	return "", "", false
 }
 
-var podFolderShape = regexp.MustCompile(`^(pod[0-9a-f-]{32,36}|kubepods(-burstable|-besteffort)?-pod[0-9a-f_]{32,36}\.slice)$`)
+// podFolderShape is any pod's folder, of either driver; a mirror pod's uid has no
+// dashes.
+var podFolderShape = regexp.MustCompile(`^(pod[0-9a-f-]{32,36}|([0-9a-z_]+-)*kubepods(-burstable|-besteffort)?-pod[0-9a-f_]{32,36}\.slice)$`)
 
 func isPodFolder(component string) bool { return podFolderShape.MatchString(component) }
 
 func (m *matcher) isPod(component string) bool {
-	for _, name := range m.names {
-		if component == name {
-			return true
-		}
-	}
-	return false
+	return component == m.cgroupfs || strings.HasSuffix(component, m.systemd) && isPodFolder(component)
 }

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -38,13 +39,14 @@ var loopback = [4]byte{127, 0, 0, 1}
 
 // connect takes over a non-blocking socket and connects it to a loopback port.
 func connect(ctx context.Context, socket, port int) (net.Conn, error) {
+	err := fmt.Errorf("port %d: want 1 to 65535", port)
+	if port > 0 && port <= 65535 {
+		err = unix.Connect(socket, &unix.SockaddrInet4{Addr: loopback, Port: port})
+	}
+	// Only now: the poller takes a socket that is not connecting for hung up.
 	file := os.NewFile(uintptr(socket), "socket")
 	defer file.Close() // net.FileConn duplicates it.
-	if port < 1 || port > 65535 {
-		return nil, fmt.Errorf("port %d: want 1 to 65535", port)
-	}
-	err := unix.Connect(socket, &unix.SockaddrInet4{Addr: loopback, Port: port})
-	if err == unix.EINPROGRESS {
+	if errors.Is(err, unix.EINPROGRESS) {
 		err = awaitConnect(ctx, file)
 	}
 	if err != nil {

@@ -34,6 +34,9 @@ func (d *Dir) Path() string { return d.file.Name() }
 // Close closes the folder.
 func (d *Dir) Close() error { return d.file.Close() }
 
+// maxRetries bounds what someone who renames all the time can cost.
+const maxRetries = 128
+
 // openat opens a name below the folder in one call. A magic link or a mount could
 // lead out as a link does.
 func (d *Dir) openat(name string, flags int, mode fs.FileMode) (*os.File, error) {
@@ -45,12 +48,13 @@ func (d *Dir) openat(name string, flags int, mode fs.FileMode) (*os.File, error)
 		how.Mode = uint64(mode.Perm())
 	}
 	path := filepath.Join(d.Path(), name)
-	for {
+	for attempt := 0; ; attempt++ {
 		fd, err := unix.Openat2(int(d.file.Fd()), name, how)
 		switch {
 		case err == nil:
 			return os.NewFile(uintptr(fd), path), nil
-		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+		case attempt < maxRetries && (errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN)):
+			// The kernel could not rule out a concurrent rename.
 		default:
 			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 		}
@@ -92,6 +96,10 @@ func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
 // MkdirPrivate makes a folder of mode 0700 with the given owner, directly below
 // this one, and opens it. It must not exist yet.
 func (d *Dir) MkdirPrivate(name string, uid, gid uint32) (*Dir, error) {
+	return d.mkdir(name, 0o700, uid, gid)
+}
+
+func (d *Dir) mkdir(name string, mode fs.FileMode, uid, gid uint32) (*Dir, error) {
 	if err := plainName(name); err != nil {
 		return nil, err
 	}
@@ -105,7 +113,7 @@ func (d *Dir) MkdirPrivate(name string, uid, gid uint32) (*Dir, error) {
 	}
 	// By handle: whoever might replace the name meanwhile gains nothing. The mode
 	// again, because the umask may have narrowed it.
-	err = errors.Join(child.file.Chmod(0o700), child.file.Chown(int(uid), int(gid)))
+	err = errors.Join(child.file.Chmod(mode), child.file.Chown(int(uid), int(gid)))
 	if err != nil {
 		return nil, errors.Join(err, child.Close())
 	}

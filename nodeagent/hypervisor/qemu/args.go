@@ -3,6 +3,7 @@ package qemu
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -153,12 +154,17 @@ func validateNetwork(c hypervisor.Config) error {
 
 func validatePaths(c hypervisor.Config) error {
 	paths := []struct{ name, value string }{
-		{"socket", c.Socket}, {"kernel", c.Kernel}, {"initrd", c.Initrd},
+		{"private folder", c.Dir}, {"socket", c.Socket}, {"kernel", c.Kernel}, {"initrd", c.Initrd},
 		{"root disk", c.Root}, {"run disk", c.Disk}, {"tree disk", c.Tree},
 	}
 	for _, p := range paths {
 		if err := plainPath(p.value); err != nil {
 			return fmt.Errorf("%s path: %w", p.name, err)
+		}
+	}
+	for _, path := range []string{c.Socket, c.Disk} {
+		if filepath.Dir(path) != c.Dir {
+			return fmt.Errorf("%s is not in the private folder %s", path, c.Dir)
 		}
 	}
 	if len(c.Socket) > maxUnixPath {
@@ -167,11 +173,11 @@ func validatePaths(c hypervisor.Config) error {
 	return nil
 }
 
-// plainPath admits absolute paths only, and none that QEMU would split (comma
+// plainPath admits clean absolute paths only, and none that QEMU would split (comma
 // starts a sub-option) or that a log line or C string would cut short.
 func plainPath(p string) error {
-	if !strings.HasPrefix(p, "/") {
-		return fmt.Errorf("%q is not absolute", p)
+	if !filepath.IsAbs(p) || filepath.Clean(p) != p {
+		return fmt.Errorf("%q is not absolute and clean", p)
 	}
 	if i := strings.IndexFunc(p, func(r rune) bool { return r == ',' || r < 0x20 || r == 0x7f }); i >= 0 {
 		return fmt.Errorf("%q holds a comma or a control character", p)

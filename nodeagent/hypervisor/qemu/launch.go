@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,7 +33,11 @@ type launchSpec struct {
 	UID, GID uint32
 	NetNS    string
 	Cgroups  []string
-	Dir      string
+	// Dir is the one folder QEMU can write to; Visible are what else it can see.
+	Dir     string
+	Visible []string
+	// KVM shows it a /dev/kvm.
+	KVM bool
 }
 
 // LaunchMain is the entry of the launch shim. It never returns: it becomes QEMU,
@@ -59,9 +65,9 @@ func launch(status *os.File) error {
 		do   func(launchSpec) error
 	}{
 		{"join cgroups", joinCgroups},
-		{"reset the OOM score", resetOOMScore},
+		{"raise the OOM score", raiseOOMScore},
 		{"join the network namespace", joinNetNS},
-		{"make a private view of the file system", privateMounts},
+		{"make a root of its own", confine},
 		{"set limits", setLimits},
 		{"drop privileges", dropPrivileges},
 		{"follow the parent", followParent},
@@ -102,10 +108,21 @@ func joinCgroups(spec launchSpec) error {
 	return nil
 }
 
-// resetOOMScore lets the VM die before the node's own services: an agent's
-// negative score would be inherited.
-func resetOOMScore(launchSpec) error {
-	return os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0)
+// vmOOMScore lets the VM die before the node's own services.
+const vmOOMScore = 500
+
+// raiseOOMScore undoes the agent's own, protective score, which is inherited. A
+// score may always be raised; to lower one is a privilege some agents lack.
+func raiseOOMScore(launchSpec) error {
+	const path = "/proc/self/oom_score_adj"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if score, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && score >= vmOOMScore {
+		return nil
+	}
+	return os.WriteFile(path, []byte(strconv.Itoa(vmOOMScore)), 0)
 }
 
 func joinNetNS(spec launchSpec) error {

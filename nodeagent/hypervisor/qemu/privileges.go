@@ -14,8 +14,12 @@ func dropPrivileges(spec launchSpec) error {
 	steps := []func() error{
 		dropBoundingSet,
 		func() error { return rawSyscall(unix.SYS_SETGROUPS, 0, 0, 0) },
-		func() error { return rawSyscall(unix.SYS_SETRESGID, uintptr(spec.GID), uintptr(spec.GID), uintptr(spec.GID)) },
-		func() error { return rawSyscall(unix.SYS_SETRESUID, uintptr(spec.UID), uintptr(spec.UID), uintptr(spec.UID)) },
+		func() error {
+			return rawSyscall(unix.SYS_SETRESGID, uintptr(spec.GID), uintptr(spec.GID), uintptr(spec.GID))
+		},
+		func() error {
+			return rawSyscall(unix.SYS_SETRESUID, uintptr(spec.UID), uintptr(spec.UID), uintptr(spec.UID))
+		},
 		clearCapabilities,
 		func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) },
 		checkPrivileges,

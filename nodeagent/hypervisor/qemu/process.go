@@ -30,6 +30,8 @@ type process struct {
 	tail    *tail
 	network bool
 	done    chan struct{}
+	// abandon kills the process however far its start has come.
+	abandon context.CancelFunc
 
 	mu  sync.Mutex
 	err error
@@ -41,19 +43,15 @@ func start(ctx context.Context, shim []string, spec launchSpec) (*process, error
 	if err != nil {
 		return nil, fmt.Errorf("encode launch: %w", err)
 	}
-	p := &process{tail: &tail{limit: tailBytes}, done: make(chan struct{})}
+	life, abandon := context.WithCancel(context.Background())
+	p := &process{tail: &tail{limit: tailBytes}, done: make(chan struct{}), abandon: abandon}
 	report := make(chan error, 1)
-	go p.live(shim, encoded, report)
+	go p.live(life, shim, encoded, report)
 	select {
 	case err = <-report:
 	case <-ctx.Done():
+		abandon()
 		err = context.Cause(ctx)
-		go func() { // The shim may not have started yet: end it once it has.
-			if <-report == nil {
-				_ = p.Kill()
-			}
-		}()
-		return nil, fmt.Errorf("start qemu: %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start qemu: %w", err)
@@ -64,28 +62,30 @@ func start(ctx context.Context, shim []string, spec launchSpec) (*process, error
 // live starts the shim, reports once whether it became QEMU, and waits for its
 // end. PDEATHSIG fires when the thread that started the child ends, so this
 // goroutine keeps its thread until the child is gone.
-func (p *process) live(shim []string, spec []byte, report chan<- error) {
+func (p *process) live(life context.Context, shim []string, spec []byte, report chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.done)
-	status, err := p.run(shim, spec)
+	defer p.abandon()
+	status, err := p.run(life, shim, spec)
 	if err != nil {
 		report <- err
 		return
 	}
-	err = readStatus(status)
-	if err == nil {
-		p.network = observeNetwork(p.cmd.Process.Pid)
-	} else {
-		_ = p.cmd.Process.Kill()
+	if err := readStatus(status); err != nil {
+		p.abandon()
+		p.setErr(p.cmd.Wait())
+		report <- fmt.Errorf("%w%s", err, p.tail.suffix())
+		return
 	}
-	report <- err
+	p.network = observeNetwork(p.cmd.Process.Pid)
+	report <- nil
 	p.setErr(p.cmd.Wait())
 }
 
 // run starts the shim and returns the pipe on which it reports a failure, and
 // which execution closes.
-func (p *process) run(shim []string, spec []byte) (*os.File, error) {
+func (p *process) run(life context.Context, shim []string, spec []byte) (*os.File, error) {
 	specRead, specWrite, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("launch pipe: %w", err)
@@ -94,7 +94,7 @@ func (p *process) run(shim []string, spec []byte) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("launch pipe: %w", err), specRead.Close(), specWrite.Close())
 	}
-	p.cmd = exec.Command(shim[0], shim[1:]...)
+	p.cmd = exec.CommandContext(life, shim[0], shim[1:]...)
 	p.cmd.Env = scrubbedEnvironment()
 	p.cmd.Dir = "/"
 	p.cmd.Stdout, p.cmd.Stderr = p.tail, p.tail
@@ -121,8 +121,10 @@ func readStatus(status *os.File) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("launch status: %w", err)
+	case len(text) == 0:
+		return errors.New("launch shim: died without a word")
 	case string(text) != statusReady:
-		return fmt.Errorf("launch shim: %s", strings.TrimPrefix(string(text), statusReady))
+		return fmt.Errorf("launch shim: %s", strings.TrimSpace(strings.TrimPrefix(string(text), statusReady)))
 	}
 	return nil
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 )
 
@@ -25,7 +28,7 @@ var _ hypervisor.Hypervisor = (*QEMU)(nil)
 // New returns a QEMU that runs binary, an absolute path, and finds qboot.rom and
 // option ROMs in firmwareDir; empty means the binary's own search path, which on
 // Debian is /usr/share/qemu. The calling binary must run LaunchMain when its first
-// argument is "launch".
+// argument is LaunchCommand.
 func New(binary string, firmwareDir string) *QEMU {
 	return &QEMU{binary: binary, firmwareDir: firmwareDir, shim: []string{"/proc/self/exe", LaunchCommand}}
 }
@@ -48,6 +51,10 @@ func (q *QEMU) spec(c hypervisor.Config) (launchSpec, error) {
 	if c.UID == 0 || c.GID == 0 {
 		return launchSpec{}, fmt.Errorf("qemu: uid %d, gid %d: must be unprivileged", c.UID, c.GID)
 	}
+	base, err := backingFile(c)
+	if err != nil {
+		return launchSpec{}, err
+	}
 	argv := []string{q.binary}
 	if q.firmwareDir != "" {
 		argv = append(argv, "-L", q.firmwareDir)
@@ -60,5 +67,16 @@ func (q *QEMU) spec(c hypervisor.Config) (launchSpec, error) {
 		NetNS:   c.Placement.NetNS,
 		Cgroups: c.Placement.Cgroups,
 		Dir:     c.Dir,
+		// Everything else of the node is out of QEMU's sight: the agent's own token
+		// is readable to every uid of its pod.
+		Visible: visible(q.binary, q.firmwareDir, c.Kernel, c.Initrd, c.Root, c.Tree, base),
+		KVM:     c.Accelerator == v1alpha1.AcceleratorKVM,
 	}, nil
+}
+
+// visible returns the paths that are not below a folder the shim shows anyway.
+func visible(paths ...string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool {
+		return path == "" || strings.HasPrefix(path, systemDir+"/")
+	})
 }

@@ -27,3 +27,11 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	return string(t.kept)
 }
+
+// suffix is what was kept, for the end of an error message.
+func (t *tail) suffix() string {
+	if text := t.String(); text != "" {
+		return ": " + text
+	}
+	return ""
+}
