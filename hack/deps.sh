@@ -51,7 +51,7 @@ forbid_services() {
 	[[ ! -e $policy ]] || return 0
 	printf '#!/bin/sh\nexit 101\n' >"$policy"
 	chmod +x "$policy"
-	trap "rm -f $policy" EXIT
+	trap 'rm -f /usr/sbin/policy-rc.d' EXIT
 }
 
 install() {

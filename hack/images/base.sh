@@ -32,13 +32,14 @@ make_base() {
 	context=$(mktemp -d)
 	cp "$ROOT/images/base/Dockerfile" "$context/"
 	apt_options
+	sources http://deb.debian.org >"$context/sources.list"
 	# shellcheck disable=SC2016 # $1 is mmdebstrap's
 	# The mirror and the apt settings of this machine are for this build only; the image gets Debian's own names.
 	mmdebstrap --variant=minbase --mode=root --aptopt="$APT_OPTIONS" \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
 		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
 		--customize-hook='rm -f "$1/etc/apt/apt.conf.d/99mmdebstrap" "$1/etc/resolv.conf" "$1/etc/hostname"' \
-		--customize-hook="sources http://deb.debian.org >\"\$1/etc/apt/sources.list\"" \
+		--customize-hook="copy-in $context/sources.list /etc/apt" \
 		"$DEBIAN_SUITE" "$context/rootfs.tar" - < <(sources "$mirror")
 	build_image "$context" "$BASE_TAG"
 	rm -rf "$context"
@@ -50,8 +51,6 @@ sources() {
 	echo "deb $1/debian $DEBIAN_SUITE-updates main"
 	echo "deb $1/debian-security $DEBIAN_SUITE-security main"
 }
-export -f sources
-export DEBIAN_SUITE
 
 # debian_mirror prints what stands before /debian in the machine's own first package source.
 debian_mirror() {
