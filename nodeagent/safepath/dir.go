@@ -99,6 +99,13 @@ func (d *Dir) MkdirPrivate(name string, uid, gid uint32) (*Dir, error) {
 	return d.mkdir(name, 0o700, uid, gid)
 }
 
+// MkdirPassable makes a folder of mode 0711 that the agent owns, directly below
+// this one, and opens it: the uids of VMs pass through it to their private folders,
+// and can neither list nor change it. It must not exist yet.
+func (d *Dir) MkdirPassable(name string) (*Dir, error) {
+	return d.mkdir(name, 0o711, uint32(os.Geteuid()), uint32(os.Getegid()))
+}
+
 func (d *Dir) mkdir(name string, mode fs.FileMode, uid, gid uint32) (*Dir, error) {
 	if err := plainName(name); err != nil {
 		return nil, err
