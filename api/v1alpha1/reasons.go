@@ -106,6 +106,7 @@ const (
 	DetailKVMUnavailable          Detail = "kvm_unavailable"
 	DetailProfileImageMissing     Detail = "profile_image_missing"
 	DetailProfileImageMismatch    Detail = "profile_image_mismatch"
+	DetailProfileImageUntrusted   Detail = "profile_image_untrusted"
 	DetailProfileImageUnpackable  Detail = "profile_image_unpackable"
 	DetailBakeFailed              Detail = "bake_failed"
 	DetailPolicyPatternInvalid    Detail = "policy_pattern_invalid"
