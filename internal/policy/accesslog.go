@@ -75,7 +75,7 @@ func (s *summary) add(line []byte) {
 		s.rules[ruleUnreadable]++
 		return
 	}
-	class, rule := e.classify(0)
+	class, rule := e.classify(MaxResponseMiB << 20)
 	switch class {
 	case ignored:
 		return

@@ -8,17 +8,19 @@ import (
 
 // entry is one line of Squid's access log, as accessLogFormat writes it.
 type entry struct {
-	Version    int    `json:"v"`
-	Method     string `json:"method"`
-	URL        string `json:"url"`
-	Result     string `json:"result"`
-	Status     int    `json:"status"`
-	Upstream   string `json:"up_status"`
-	ReplyBytes int64  `json:"reply_bytes"`
-	Bump       string `json:"bump"`
-	Rule       string `json:"rule"`
-	Err        string `json:"err"`
-	ErrDetail  string `json:"err_detail"`
+	Version      int    `json:"v"`
+	Method       string `json:"method"`
+	URL          string `json:"url"`
+	Result       string `json:"result"`
+	Status       int    `json:"status"`
+	Upstream     string `json:"up_status"`
+	Start        string `json:"start"`
+	ReplyBytes   int64  `json:"reply_bytes"`
+	ReplyHeaders int64  `json:"reply_headers"`
+	Bump         string `json:"bump"`
+	Rule         string `json:"rule"`
+	Err          string `json:"err"`
+	ErrDetail    string `json:"err_detail"`
 }
 
 // parseEntry reads one line. Squid quotes what clients and registries chose but
@@ -65,45 +67,68 @@ const (
 )
 
 // classify says what an entry counts as and under which rule. maxBytes is the
-// policy's limit of one response, or 0 if the caller does not know it.
+// limit of one response's body.
+//
+// A CONNECT that is admitted is not a request: what is sent inside is, and has an
+// entry of its own. A CONNECT that is denied is one; the error page that Squid
+// serves inside it has an entry without a rule, which is ignored.
 func (e entry) classify(maxBytes int64) (class, string) {
 	switch {
-	case e.noRequest():
+	case e.URL == noHeaders || e.Start != "":
 		return ignored, ""
-	case strings.Contains(e.ErrDetail, "DOMAIN_MISMATCH"):
-		return denied, RuleHostMismatch
 	case e.Bump == "terminate":
 		return denied, orElse(e.Rule, RuleSNI)
-	case strings.HasPrefix(e.Result, "TCP_DENIED"):
-		return denied, orElse(e.Rule, RuleMalformed)
 	case e.Method == "CONNECT" && e.Rule == RuleConnect:
+		if e.Err == "ERR_PROTOCOL_UNKNOWN" {
+			return denied, RuleMalformed
+		}
 		return ignored, ""
 	case strings.HasPrefix(e.Rule, allowPrefix):
 		return e.classifyAllowed(maxBytes)
-	case e.Rule != "":
+	case orElse(e.Rule, "") != "":
 		return denied, e.Rule
-	case e.Status == 400 || e.Status == 411 || e.Status == 414 || e.Status == 431:
-		return denied, RuleMalformed
 	}
-	return ignored, ""
+	return e.classifyUnnamed()
 }
 
-// noRequest is true of connections that ended before a request: readiness probes
-// and idle connections that the mirror closed.
-func (e entry) noRequest() bool {
-	return e.URL == "error:transaction-end-before-headers" || (e.Method == "" && e.URL == "")
-}
+// noHeaders is the URL of connections that ended before a request: readiness
+// probes and idle connections that the mirror closed.
+const noHeaders = "error:transaction-end-before-headers"
 
 func (e entry) classifyAllowed(maxBytes int64) (class, string) {
 	switch {
-	case e.Err == "ERR_TOO_BIG" || (maxBytes > 0 && e.ReplyBytes > maxBytes):
+	case e.Err == "ERR_TOO_BIG" || e.ReplyBytes-e.ReplyHeaders > maxBytes:
+		// A chunked reply is only cut, and logged like a complete one. Its framing
+		// counts as well, which errs on the side of too large by some 0.2 %.
 		return denied, RuleTooLarge
-	case (e.Err != "" && e.Err != "-") || e.Status >= 500 || e.Status == 0:
+	case e.domainMismatch():
+		return denied, RuleHostMismatch
+	case orElse(e.Err, "") != "" || e.Status >= 500 || e.Status == 0:
 		return failed, e.Rule
 	}
 	return admitted, e.Rule
 }
 
+// classifyUnnamed classifies what Squid ended before or after our rules.
+func (e entry) classifyUnnamed() (class, string) {
+	switch {
+	case e.domainMismatch():
+		return denied, RuleHostMismatch
+	case e.Status == 403 && strings.HasPrefix(e.Result, "NONE"):
+		return ignored, ""
+	case strings.HasPrefix(e.Result, "TCP_DENIED") || (e.Status >= 400 && e.Status < 500) || e.Status == 501 || e.Status == 505:
+		return denied, RuleMalformed
+	case e.Status >= 500 || orElse(e.Err, "") != "":
+		return failed, RuleUpstream
+	}
+	return ignored, ""
+}
+
+// domainMismatch is true if the request's host is not in the certificate of the
+// server that its tunnel leads to.
+func (e entry) domainMismatch() bool { return strings.Contains(e.ErrDetail, "DOMAIN_MISMATCH") }
+
+// orElse returns otherwise for what Squid logs as absent.
 func orElse(text, otherwise string) string {
 	if text == "" || text == "-" {
 		return otherwise

@@ -12,19 +12,22 @@ const (
 	RuleBody        = "request_body"
 	RuleMethod      = "method_not_allowed"
 	RuleQuery       = "query_string"
+	RuleCredentials = "url_credentials"
 	RuleDestination = "destination_forbidden"
 	RuleConnect     = "connect_allowed"
-	RulePath        = "path_not_allowed"
-	RuleRedirect    = "redirect_reply"
-	RuleSNI         = "sni_not_allowed"
+	// RuleHostMismatch is also what the log reader calls a request whose host is
+	// not in the certificate of its tunnel, which Squid ends by itself.
+	RuleHostMismatch = "host_mismatch"
+	RulePath         = "path_not_allowed"
+	RuleRedirect     = "redirect_reply"
+	RuleSNI          = "sni_not_allowed"
 
 	allowPrefix = "allow_"
 )
 
 // Names the log reader gives to entries that Squid ended without a rule of ours.
 const (
-	RuleTooLarge     = "response_too_large"
-	RuleHostMismatch = "host_mismatch"
-	RuleMalformed    = "malformed_request"
-	RuleUpstream     = "upstream_failed"
+	RuleTooLarge  = "response_too_large"
+	RuleMalformed = "malformed_request"
+	RuleUpstream  = "upstream_failed"
 )

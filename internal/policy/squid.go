@@ -73,7 +73,7 @@ func RenderSquid(spec v1alpha1.ProxyPolicySpec, params SquidParams) (string, err
 	c.reasons(spec)
 	c.requestRules(spec)
 	c.replyRules(spec)
-	c.inspection()
+	c.inspection(spec.Hosts)
 	c.hygiene(params)
 	c.process(params)
 	return c.text.String(), nil

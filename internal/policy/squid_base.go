@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+)
 
 // listener writes where Squid listens and how it impersonates a registry: with
 // certificates from the attempt's own CA, toward registries whose certificates
@@ -14,13 +18,15 @@ func (c *squidConfig) listener(p SquidParams) {
 	c.line("tls_outgoing_options default-ca=off cafile=%s/upstream-ca.pem min-version=1.2", p.RunDir)
 }
 
-// inspection peeks at the client hello, so that a name which no host rule admits
-// ends there; stares at the server, so that the impersonated certificate carries
-// what strict clients demand; then reads the requests inside.
-func (c *squidConfig) inspection() {
+// inspection peeks at the client hello, so that a name other than CONNECT's ends
+// there; stares at the server, so that the impersonated certificate carries what
+// strict clients demand; then reads the requests inside.
+func (c *squidConfig) inspection(hosts []v1alpha1.PolicyHost) {
 	c.section("TLS inspection")
 	c.lines("ssl_bump peek step1")
-	c.line("ssl_bump terminate step2 !sni_ok rule_%s", RuleSNI)
+	for _, host := range hosts {
+		c.line("ssl_bump terminate step2 host_%s !sni_%s rule_%s", host.Name, host.Name, RuleSNI)
+	}
 	c.lines("ssl_bump stare step2", "ssl_bump bump all", "on_unsupported_protocol respond all")
 }
 
@@ -37,11 +43,12 @@ func (c *squidConfig) hygiene(p SquidParams) {
 	}
 	c.lines(
 		"request_header_access All deny all",
-		"via off",
 		"forwarded_for delete",
 		"follow_x_forwarded_for deny all",
 		"never_direct deny all",
 		"host_verify_strict on",
+		// Stripped white space would turn a malformed URL into an admitted one.
+		"uri_whitespace deny",
 		"httpd_suppress_version_string on",
 		// A name is what DNS says it is, never what a file in the image says.
 		"hosts_file none",
@@ -63,8 +70,8 @@ func (c *squidConfig) hygiene(p SquidParams) {
 
 // accessLogFormat is one JSON object a request. Whatever a client or a registry
 // chose is in a field that Squid quotes, so no request can forge a second one.
-const accessLogFormat = `{"v":1,"t":%ts.%03tu,"ms":%tr,"src":"%>a","method":"%"rm","url":"%"ru","result":"%Ss","status":%>Hs,` +
-	`"up_status":"%<Hs","reply_bytes":%<st,"dst":"%<a","bump":"%ssl::bump_mode","sni":"%"ssl::>sni",` +
+const accessLogFormat = `{"v":1,"t":%ts.%03tu,"ms":%tr,"src":"%>a","port":%>p,"method":"%"rm","url":"%"ru","result":"%Ss","status":%>Hs,` +
+	`"up_status":"%<Hs","reply_bytes":%<st,"reply_headers":%<sh,"dst":"%<a","bump":"%ssl::bump_mode","sni":"%"ssl::>sni",` +
 	`"rule":"%"{rule}note","err":"%err_code","err_detail":"%"err_detail"}`
 
 // process writes what keeps Squid small, unprivileged and without state.
@@ -86,6 +93,7 @@ func (c *squidConfig) process(p SquidParams) {
 		"shutdown_lifetime 0 seconds",
 		"coredump_dir "+p.RunDir,
 		"cache_log "+p.RunDir+"/cache.log",
+		"strip_query_terms off",
 		"logformat zt "+accessLogFormat,
 		"access_log stdio:"+p.RunDir+"/access.log zt",
 	)

@@ -26,17 +26,18 @@ func (c *squidConfig) facts(spec v1alpha1.ProxyPolicySpec, mirror netip.Addr) {
 		"acl chunked_body req_header Transfer-Encoding .",
 		"acl ip_literal dstdom_regex -n -i "+literalPattern,
 		`acl has_query urlpath_regex \?`,
+		"acl has_credentials urllogin .",
 	)
 	names := make([]string, 0, len(spec.Hosts))
 	for _, host := range spec.Hosts {
 		names = append(names, host.Host)
 		c.line("acl host_%s dstdomain -n %s", host.Name, host.Host)
+		c.line("acl sni_%s ssl::server_name --client-requested %s", host.Name, host.Host)
 		for _, path := range host.Paths {
 			c.line("acl path_%s urlpath_regex %s", host.Name, path)
 		}
 	}
 	c.line("acl registry_hosts dstdomain -n %s", strings.Join(names, " "))
-	c.line("acl sni_ok ssl::server_name --client-requested %s", strings.Join(names, " "))
 	for _, prefix := range forbidden(spec) {
 		c.line("acl forbidden_dst dst %s", prefix)
 	}
@@ -54,7 +55,7 @@ func (c *squidConfig) reasons(spec v1alpha1.ProxyPolicySpec) {
 	c.section("Names of the rules, for the access log")
 	rules := []string{
 		RuleSource, RuleIPLiteral, RuleHost, RulePort, RuleScheme, RuleChunked, RuleBody, RuleMethod,
-		RuleQuery, RuleDestination, RuleConnect, RulePath, RuleRedirect, RuleSNI,
+		RuleQuery, RuleCredentials, RuleDestination, RuleConnect, RuleHostMismatch, RulePath, RuleRedirect, RuleSNI,
 	}
 	for _, host := range spec.Hosts {
 		rules = append(rules, allowPrefix+host.Name)
@@ -78,8 +79,14 @@ func (c *squidConfig) requestRules(spec v1alpha1.ProxyPolicySpec) {
 	deny("has_body", RuleBody)
 	deny("!CONNECT !package_methods", RuleMethod)
 	deny("has_query", RuleQuery)
+	deny("has_credentials", RuleCredentials)
 	deny("forbidden_dst", RuleDestination)
 	c.line("http_access allow CONNECT rule_%s", RuleConnect)
+	// A tunnel to one admitted host is no way to ask for another: the two may share
+	// a certificate.
+	for _, host := range spec.Hosts {
+		deny(fmt.Sprintf("host_%s !sni_%s", host.Name, host.Name), RuleHostMismatch)
+	}
 	for _, host := range spec.Hosts {
 		c.line("http_access allow host_%s path_%s rule_%s%s", host.Name, host.Name, allowPrefix, host.Name)
 	}
