@@ -60,8 +60,10 @@ build_one() {
 	local name=$1 hash=$2 base=$3 folder context binary arguments=()
 	folder=$(folder_of "$name")
 	context=$(mktemp -d)
+	# The image's own files both at the root and under the repository's path: a Dockerfile may name either.
+	mkdir -p "$context/bin" "$context/images"
 	cp -a "$folder/." "$context/"
-	mkdir -p "$context/bin"
+	cp -a "$folder" "$context/images/"
 	for binary in $(binaries_of "$folder"); do cp "$(binary_path "$binary")" "$context/bin/"; done
 	! needs_base "$name" || arguments+=(--build-arg "BASE=$base")
 	! grep -q 'type=secret,id=ca' "$folder/Dockerfile" || arguments+=(--secret "id=ca,src=$CA_BUNDLE")

@@ -1,0 +1,73 @@
+# Targets for people. What they do stands in hack/; `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.PHONY: help demo demo-down test test-unit test-envtest test-vm test-proxy test-cluster bench generate verify lint \
+	build images cluster-up cluster-down cluster-shell tools clean
+
+# existing: use the current kubeconfig and push images to REGISTRY; otherwise a cluster of our own on this machine.
+CLUSTER ?= dev
+REGISTRY ?=
+export CLUSTER REGISTRY
+
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2} /^##@/ {print "\n" substr($$0, 5)}' $(MAKEFILE_LIST)
+
+##@ See it work
+demo: ## from nothing to a verdict: cluster, images, chart, one run (CLUSTER=existing REGISTRY=… uses your cluster)
+	@hack/demo/demo.sh
+
+demo-down: ## end the demo and remove what it made outside the cache
+	@hack/demo/down.sh
+
+##@ Test
+test: ## everything: verify, unit, envtest, VM, proxy and cluster tests
+	@hack/test.sh verify unit envtest vm proxy cluster
+
+test-unit: ## unit tests
+	@hack/test.sh unit
+
+test-envtest: ## against a real API server and etcd
+	@hack/test.sh envtest
+
+test-vm: ## real VMs under QEMU
+	@hack/test.sh vm
+
+test-proxy: ## the rendered policy in a real Squid
+	@hack/test.sh proxy
+
+test-cluster: ## a real run on a real cluster
+	@hack/test.sh cluster
+
+bench: ## measure VM timings into out/bench
+	@hack/bench.sh
+
+##@ Develop
+build: ## the project's commands, into out/bin
+	@hack/build.sh
+
+generate: ## code, CRDs and reference pages that are generated
+	@hack/generate.sh
+
+verify: ## generated files are fresh, code is formatted and clean of lint
+	@hack/verify.sh
+
+lint: ## linters only
+	@hack/verify.sh lint
+
+images: ## container images, into the cache
+	@hack/images/build.sh
+
+tools: ## Debian packages and pinned tools, into the cache
+	@hack/deps.sh && hack/tools.sh
+
+cluster-up: ## start the development cluster; prints its kubeconfig
+	@hack/cluster/up.sh
+
+cluster-down: ## end the development cluster and remove what it made
+	@hack/cluster/down.sh
+
+cluster-shell: ## a shell inside the development cluster's namespaces
+	@hack/cluster/shell.sh
+
+clean: ## remove what was built in the tree (the cache stays)
+	@rm -rf out

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# test.sh SUITE…: prepares and runs test suites: verify, unit, envtest, vm, proxy, cluster. Runs all of them, shows go
+# test's own summary lines, and fails if anything failed.
+. "$(dirname "$0")/lib.sh"
+use_tools
+
+# go_test TAG ARGUMENT… runs go test; the log of a failing package is shown whole, of others only what was skipped.
+go_test() {
+	local tag=$1
+	shift
+	cd "$ROOT"
+	mkdir -p "$OUT/test"
+	go test -v -tags "$tag" "$@" 2>&1 | tee "$OUT/test/${tag:-unit}.log" | summary
+}
+
+# summary keeps one package's lines back until its verdict.
+summary() {
+	awk '
+		{ held[n++] = $0 }
+		/^\?.*no test files/ { n = 0 }
+		/^(ok|FAIL)[ \t]/ {
+			for (i = 0; i < n - 1; i++) if ($1 == "FAIL" || held[i] ~ /--- SKIP/) print held[i]
+			print
+			n = 0
+		}
+		END { for (i = 0; i < n; i++) if (held[i] !~ /^(FAIL|PASS)$/) print held[i] }
+	'
+}
+
+# packages_of TAG prints the packages whose tests carry a build tag. None is a failure: a suite never passes by absence.
+packages_of() {
+	local packages
+	packages=$(cd "$ROOT" && git grep -lE "^//go:build (.*[^a-z])?$1([^a-z]|\$)" -- '*_test.go' | xargs -r dirname | sort -u | sed 's|^|./|')
+	[[ -n $packages ]] || die "no test carries the build tag $1"
+	echo "$packages"
+}
+
+# tagged TAG ARGUMENT… runs the packages that carry a tag, one after the other: they share the machine.
+tagged() {
+	local tag=$1 packages
+	shift
+	packages=$(packages_of "$tag")
+	# shellcheck disable=SC2086 # one word per package
+	go_test "$tag" -p 1 -count 1 "$@" $packages
+}
+
+verify() { "$ROOT/hack/verify.sh"; }
+
+unit() { go_test '' ./...; }
+
+envtest() {
+	"$ROOT/hack/tools.sh" kubernetes
+	export KUBEBUILDER_ASSETS=$KUBE_DIR
+	tagged envtest -timeout 15m
+}
+
+vm() {
+	. "$ROOT/hack/vmassets.sh"
+	tagged vm -timeout 20m
+}
+
+proxy() { tagged proxy -timeout 15m; }
+
+cluster() {
+	export KUBECONFIG=${KUBECONFIG:-}
+	tagged cluster -timeout 30m
+}
+
+"$ROOT/hack/deps.sh"
+failed=()
+for suite in "$@"; do
+	say "── $suite"
+	start=$EPOCHREALTIME
+	set +e
+	(set -e; "$suite")
+	status=$?
+	set -e
+	say "── $suite: $([[ $status -eq 0 ]] && echo passed || echo FAILED) ($(elapsed "$start") s)"
+	[[ $status -eq 0 ]] || failed+=("$suite")
+done
+[[ ${#failed[@]} -eq 0 ]] || die "failed: ${failed[*]}"
+say "✓ all passed: $*"
