@@ -1,0 +1,93 @@
+package relay
+
+import (
+	"net"
+	"sync"
+	"time"
+
+	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+)
+
+// session is the connections of one command.
+type session struct {
+	relay   *Relay
+	running sync.WaitGroup
+	done    chan struct{}
+
+	mu    sync.Mutex
+	ended bool
+	open  map[net.Conn]struct{}
+}
+
+func (s *session) accept(listener net.Listener) {
+	defer s.running.Done()
+	slots := make(chan struct{}, brokerproto.MaxRelayConnections)
+	for {
+		// With every slot taken the next connection waits in the listener's queue.
+		select {
+		case slots <- struct{}{}:
+		case <-s.done:
+			return
+		}
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		s.running.Add(1)
+		go func() {
+			defer s.running.Done()
+			s.carry(conn)
+			<-slots
+		}()
+	}
+}
+
+// carry asks the host for a connection and joins it with the worker's.
+func (s *session) carry(worker net.Conn) {
+	defer worker.Close()
+	if !s.track(worker) {
+		return
+	}
+	defer s.untrack(worker)
+	s.relay.dial()
+	patience := time.NewTimer(pairWait)
+	defer patience.Stop()
+	select {
+	case host := <-s.relay.keyed:
+		defer host.Close()
+		if s.track(host) {
+			splice(worker, host)
+			s.untrack(host)
+		}
+	case <-s.done:
+	case <-patience.C:
+	}
+}
+
+// track makes a connection one that end closes; false if it has already run.
+func (s *session) track(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.open[conn] = struct{}{}
+	return true
+}
+
+func (s *session) untrack(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, conn)
+}
+
+// end closes every connection.
+func (s *session) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	close(s.done)
+	for conn := range s.open {
+		_ = conn.Close()
+	}
+}
