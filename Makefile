@@ -17,7 +17,8 @@ demo: ## from nothing to a verdict: cluster, images, chart, one run (CLUSTER=exi
 	@hack/demo/demo.sh
 
 demo-down: ## end the demo and remove what it made outside the cache
-	@hack/demo/down.sh
+	@if [[ -x hack/demo/down.sh ]]; then hack/demo/down.sh; fi
+	@if [[ $(CLUSTER) != existing ]]; then hack/cluster/down.sh; fi
 
 ##@ Test
 test: ## everything: verify, unit, envtest, VM, proxy and cluster tests
