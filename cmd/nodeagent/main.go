@@ -18,7 +18,7 @@ import (
 func main() {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case qemu.LaunchArgument:
+		case qemu.LaunchCommand:
 			qemu.LaunchMain()
 		case source.ChildArgument:
 			source.ChildMain()

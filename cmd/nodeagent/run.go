@@ -113,22 +113,36 @@ func newHost(manager ctrl.Manager, o options) (*agent.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the image store: %w", err)
 	}
-	runs := filepath.Join(o.stateDir, "r")
-	// Whatever an earlier life of this agent left here belongs to nobody: its VMs
-	// died with it.
-	if err := errors.Join(safepath.RemoveAll(runs), safepath.MkdirShared(runs)); err != nil {
-		return nil, fmt.Errorf("preparing the runs' directory: %w", err)
+	runs, err := openRuns(o.stateDir)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the runs' folder: %w", err)
 	}
 	return &agent.Host{
-		Client: uncached, RunNamespace: o.runNamespace, RunsDir: runs, FirstVMUID: firstVMUID + 1,
+		Client: uncached, RunNamespace: o.runNamespace, Runs: runs, FirstVMUID: firstVMUID + 1,
 		Engine: &engine.Engine{Hypervisor: qemu.New(o.qemu, o.firmware), Clock: clock.RealClock{}, Rand: rand.Reader},
 		Images: images, Source: &source.Reader{}, Profiles: &agent.Profiles{},
 	}, nil
 }
 
+// openRuns makes the runs' folder anew. Whatever an earlier life of this agent left
+// there belongs to nobody: its VMs died with it. The name is short because socket
+// paths are limited.
+func openRuns(stateDir string) (*safepath.Dir, error) {
+	const name = "r"
+	state, err := safepath.Open(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	defer state.Close()
+	if err := state.RemoveAll(name); err != nil {
+		return nil, err
+	}
+	return state.MkdirPassable(name)
+}
+
 func newAccelerators(host *agent.Host, o options) *preflight.Accelerators {
 	smoke := &preflight.Smoke{
-		Engine: host.Engine, Images: host.Images, UID: firstVMUID, Dir: filepath.Join(host.RunsDir, "smoke"),
+		Engine: host.Engine, Images: host.Images, UID: firstVMUID, Parent: host.Runs,
 	}
 	return &preflight.Accelerators{Device: o.kvm, Smoke: smoke.Boot, Log: ctrl.Log.WithName("preflight")}
 }

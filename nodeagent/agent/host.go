@@ -12,6 +12,7 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 	"github.com/ai-dossier/zt-operator/nodeagent/image"
+	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
 )
 
@@ -21,8 +22,8 @@ type Host struct {
 	Client client.Client
 	// RunNamespace is where run pods and source copies live.
 	RunNamespace string
-	// RunsDir holds one directory for each live session.
-	RunsDir string
+	// Runs holds one folder for each live session.
+	Runs *safepath.Dir
 	// FirstVMUID is the first of the user ids, one a session, that VMs and source
 	// readers run as. Nothing else on the node may use this range.
 	FirstVMUID uint32

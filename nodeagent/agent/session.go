@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -30,11 +29,12 @@ type session struct {
 	uid     types.UID
 	attempt int32
 	vmUID   uint32
-	dir     string
+	name    string
 	view    *view
 	record  *engine.Record
 	cancel  context.CancelCauseFunc
 
+	dir    *safepath.Dir
 	pod    *placement.Pod
 	source *source.Source
 }
@@ -51,7 +51,7 @@ func newSession(host *Host, log logr.Logger, run *v1alpha1.ZTRun, slot int, canc
 	return &session{
 		host: host, log: log, key: keyOf(run), uid: run.UID, attempt: run.Status.Attempt, cancel: cancel,
 		vmUID: host.FirstVMUID + uint32(slot),
-		dir:   filepath.Join(host.RunsDir, strconv.Itoa(slot)),
+		name:  strconv.Itoa(slot),
 		view:  newView(run), record: engine.NewRecord(record),
 	}
 }
@@ -128,14 +128,14 @@ func (s *session) prepare(ctx context.Context, run *v1alpha1.ZTRun, baked *Baked
 	if s.pod, err = placement.Find(run.Status.VMPod.UID); err != nil {
 		return nil, fmt.Errorf("finding the vm pod on this node: %w", err)
 	}
-	if err := safepath.MkdirShared(s.dir); err != nil {
+	if s.dir, err = s.host.Runs.MkdirPassable(s.name); err != nil {
 		return nil, fmt.Errorf("making the attempt's directory: %w", err)
 	}
 	bundle, err := s.host.bundle(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	s.source, err = s.host.Source.Read(ctx, bundle, run.Spec.Proof, s.dir, s.vmUID)
+	s.source, err = s.host.Source.Read(ctx, bundle, run.Spec.Proof, s.dir.Path(), s.vmUID)
 	if err != nil {
 		return nil, fmt.Errorf("reading the source: %w", err)
 	}
@@ -168,7 +168,10 @@ func (s *session) clean() error {
 	if s.pod != nil {
 		errs = append(errs, s.pod.Release())
 	}
-	errs = append(errs, safepath.RemoveAll(s.dir))
+	if s.dir != nil {
+		errs = append(errs, s.dir.Close())
+	}
+	errs = append(errs, s.host.Runs.RemoveAll(s.name))
 	return errors.Join(errs...)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/verdict"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/image"
+	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
 )
 
@@ -50,8 +51,8 @@ type Disks interface {
 // Attempt is everything the execution of a prepared source needs. All of it is the
 // controller's data, or was checked before it came here.
 type Attempt struct {
-	// Dir is a private directory of this attempt, traversable by UID.
-	Dir string
+	// Dir is this attempt's own folder, passable for UID.
+	Dir *safepath.Dir
 	// UID is the user and group that QEMU runs as, this attempt's alone.
 	UID uint32
 

@@ -14,7 +14,6 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 	"github.com/ai-dossier/zt-operator/nodeagent/channel"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
-	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
 )
 
 // machine is the VM of one tree: a run disk that lives through both phases, and
@@ -23,7 +22,7 @@ type machine struct {
 	engine  *Engine
 	attempt *Attempt
 	tree    v1alpha1.TreeName
-	dir     string
+	name    string
 	config  hypervisor.Config
 
 	process hypervisor.Process
@@ -36,25 +35,28 @@ var dirNames = map[v1alpha1.TreeName]string{
 	v1alpha1.TreeBase: "b", v1alpha1.TreeRegressionTest: "r", v1alpha1.TreeCandidate: "c",
 }
 
+const treeSuffix = ".erofs"
+
 // newMachine makes the VM's directory and disks. On an error nothing is left.
 func newMachine(ctx context.Context, e *Engine, a *Attempt, tree v1alpha1.TreeName) (_ *machine, err error) {
 	root, ok := a.Manifest.Runtimes[a.Prepared.Runtime.Name]
 	if !ok {
 		return nil, fail(v1alpha1.DetailProfileImageMissing, fmt.Errorf("runtime %s is not baked", a.Prepared.Runtime.Name))
 	}
-	m := &machine{engine: e, attempt: a, tree: tree, dir: filepath.Join(a.Dir, dirNames[tree])}
+	m := &machine{engine: e, attempt: a, tree: tree, name: dirNames[tree]}
+	dir := filepath.Join(a.Dir.Path(), m.name)
 	m.config = hypervisor.Config{
-		Dir: m.dir, UID: a.UID, GID: a.UID,
+		Dir: dir, UID: a.UID, GID: a.UID,
 		CPUs: int(a.Profile.VM.CPUs), MemoryMiB: int(a.Profile.VM.MemoryMiB),
 		Accelerator: a.Accelerator,
 		Scope:       brokerproto.ScopeContainer,
 		Kernel:      a.Manifest.Kernel.Path,
 		Initrd:      a.Manifest.Initrd.Path,
 		Root:        root.Path,
-		Disk:        filepath.Join(m.dir, "disk.qcow2"),
+		Disk:        filepath.Join(dir, "disk.qcow2"),
 		// Beside the VM's directory, not in it: QEMU may not replace it.
-		Tree:   m.dir + ".erofs",
-		Socket:      filepath.Join(m.dir, "b.sock"),
+		Tree:   dir + treeSuffix,
+		Socket: filepath.Join(dir, "b.sock"),
 	}
 	defer func() {
 		if err != nil {
@@ -81,9 +83,11 @@ func (m *machine) begin() {
 
 func (m *machine) makeDisks(ctx context.Context) error {
 	a := m.attempt
-	if err := safepath.MkdirPrivate(m.dir, a.UID, a.UID); err != nil {
+	dir, err := a.Dir.MkdirPrivate(m.name, a.UID, a.UID)
+	if err != nil {
 		return fail(v1alpha1.DetailNodeError, fmt.Errorf("making the VM's directory: %w", err))
 	}
+	defer dir.Close()
 	if err := a.Trees.Disk(ctx, m.tree, m.config.Tree); err != nil {
 		return fail(v1alpha1.DetailNodeError, fmt.Errorf("building the tree's disk: %w", err))
 	}
@@ -263,7 +267,7 @@ func (m *machine) destroy() error {
 }
 
 func (m *machine) remove() error {
-	return errors.Join(safepath.RemoveAll(m.dir), safepath.RemoveAll(m.config.Tree))
+	return errors.Join(m.attempt.Dir.RemoveAll(m.name), m.attempt.Dir.RemoveAll(m.name+treeSuffix))
 }
 
 func (m *machine) update(change func(*v1alpha1.TreeStatus)) { m.attempt.Record.tree(m.tree, change) }

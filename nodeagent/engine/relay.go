@@ -29,7 +29,7 @@ func (m *machine) closeRelay() {
 	m.relay = nil
 	m.update(func(t *v1alpha1.TreeStatus) {
 		t.Relay = &v1alpha1.RelayStatus{
-			Connections:   stats.Connections,
+			Connections:   int64(stats.Connections),
 			ToMirrorBytes: stats.ToMirrorBytes,
 			ToGuestBytes:  stats.ToGuestBytes,
 		}

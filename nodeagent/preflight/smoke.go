@@ -21,17 +21,21 @@ import (
 type Smoke struct {
 	Engine *engine.Engine
 	Images engine.Disks
-	Dir    string
+	// Parent gets the boot's folder.
+	Parent *safepath.Dir
 	UID    uint32
 }
 
+const smokeDir = "smoke"
+
 // Boot is a SmokeBoot.
 func (s *Smoke) Boot(ctx context.Context, manifest *image.Manifest) (err error) {
-	if err := safepath.MkdirPrivate(s.Dir, s.UID, s.UID); err != nil {
-		return fmt.Errorf("making the smoke boot's directory: %w", err)
+	dir, err := s.Parent.MkdirPrivate(smokeDir, s.UID, s.UID)
+	if err != nil {
+		return fmt.Errorf("making the smoke boot's folder: %w", err)
 	}
-	defer func() { err = errors.Join(err, safepath.RemoveAll(s.Dir)) }()
-	config, err := s.config(ctx, manifest)
+	defer func() { err = errors.Join(err, dir.Close(), s.Parent.RemoveAll(smokeDir)) }()
+	config, err := s.config(ctx, manifest, dir.Path())
 	if err != nil {
 		return err
 	}
@@ -63,12 +67,12 @@ func (s *Smoke) hello(ctx context.Context, listener *broker.Listener, config hyp
 	return nil
 }
 
-func (s *Smoke) config(ctx context.Context, manifest *image.Manifest) (hypervisor.Config, error) {
+func (s *Smoke) config(ctx context.Context, manifest *image.Manifest, dir string) (hypervisor.Config, error) {
 	root, err := anyRuntime(manifest)
 	if err != nil {
 		return hypervisor.Config{}, err
 	}
-	disk := filepath.Join(s.Dir, "disk.qcow2")
+	disk := filepath.Join(dir, "disk.qcow2")
 	if err := s.Images.NewDisk(ctx, manifest, disk, s.UID); err != nil {
 		return hypervisor.Config{}, fmt.Errorf("making the smoke boot's disk: %w", err)
 	}
@@ -77,7 +81,7 @@ func (s *Smoke) config(ctx context.Context, manifest *image.Manifest) (hyperviso
 		return hypervisor.Config{}, fmt.Errorf("reading randomness: %w", err)
 	}
 	return hypervisor.Config{
-		Dir: s.Dir, UID: s.UID, GID: s.UID,
+		Dir: dir, UID: s.UID, GID: s.UID,
 		CPUs: 1, MemoryMiB: 512,
 		Accelerator: v1alpha1.AcceleratorKVM,
 		Scope:       brokerproto.ScopeContainer, Phase: brokerproto.PhaseVerification,
@@ -85,7 +89,7 @@ func (s *Smoke) config(ctx context.Context, manifest *image.Manifest) (hyperviso
 		Kernel: manifest.Kernel.Path, Initrd: manifest.Initrd.Path,
 		// The guest says hello before it reads a tree; any read-only disk will do.
 		Root: root.Path, Tree: root.Path, Disk: disk,
-		Socket: filepath.Join(s.Dir, "b.sock"),
+		Socket: filepath.Join(dir, "b.sock"),
 	}, nil
 }
 
