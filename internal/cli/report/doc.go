@@ -1,0 +1,2 @@
+// Package report prints a completed run's verdict and the evidence for it.
+package report
