@@ -71,7 +71,17 @@ until_ok() {
 	done
 }
 
-# tool NAME VERSION prints the folder that holds a tool built by hack/tools.sh.
+# alone NAME SCRIPT [ARGUMENT…] runs the calling script again under a lock of that name: one at a time per machine and user.
+# The lock is not inherited by what the script starts.
+alone() {
+	local lock=$CACHE/$1.lock
+	shift
+	[[ ${ZT_LOCKED-} != *"$lock"* ]] || return 0
+	flock -n "$lock" true || say "… waiting for another ${1##*/} to finish"
+	ZT_LOCKED="${ZT_LOCKED-} $lock" exec flock --close "$lock" "$@"
+}
+
+# tool_dir NAME VERSION prints the folder that holds a tool built by hack/tools.sh.
 tool_dir() { printf '%s/tools/%s-%s' "$CACHE" "$1" "$2"; }
 
 # use_tools puts the project's own tools first on PATH.

@@ -2,6 +2,7 @@
 # down.sh: ends the development cluster and removes all that it made outside the cache: processes, mounts, namespaces,
 # cgroups, network devices, firewall rules, kernel settings, files. Safe to repeat, and after a crash.
 . "$(dirname "$0")/../lib.sh"
+alone cluster "$0" "$@"
 . "$ROOT/hack/cluster/env.sh"
 . "$ROOT/hack/cluster/network.sh"
 . "$ROOT/hack/cluster/kernel.sh"

@@ -2,6 +2,7 @@
 # up.sh: starts the development cluster: one Kubernetes node in namespaces of its own, with DNS, NetworkPolicy and a
 # registry. Does nothing when it is up already. Prints the path of its kubeconfig.
 . "$(dirname "$0")/../lib.sh"
+alone cluster "$0" "$@"
 . "$ROOT/hack/cluster/env.sh"
 . "$ROOT/hack/cluster/pki.sh"
 . "$ROOT/hack/cluster/network.sh"

@@ -98,6 +98,7 @@ build_images() {
 	return $failed
 }
 
+alone images "$0" "$@"
 own_storage "$@"
 mkdir -p "$IMAGES"
 apt_options
