@@ -61,8 +61,16 @@ vm() {
 
 proxy() { tagged proxy -timeout 15m; }
 
+# A cluster that was not there before is ended again, whatever the tests said.
 cluster() {
-	export KUBECONFIG=${KUBECONFIG:-}
+	if [[ ${CLUSTER:-dev} != existing ]]; then
+		[[ -e $STATE/ready ]] || trap '"$ROOT/hack/cluster/down.sh"' EXIT
+		KUBECONFIG=$("$ROOT/hack/cluster/up.sh")
+		export KUBECONFIG
+		"$ROOT/hack/cluster/check.sh"
+	fi
+	"$ROOT/hack/images/build.sh"
+	"$ROOT/hack/images/push.sh"
 	tagged cluster -timeout 30m
 }
 
