@@ -16,7 +16,7 @@ const (
 	RoleLabel = "zt.ai-dossier.org/role"
 
 	// BakedLabelPrefix, followed by a profile's name, is the node label that
-	// carries the first BakedDigestLength hex digits of the baked manifest.
+	// carries the first BakedDigestLength hex digits of the profile's specDigest.
 	BakedLabelPrefix  = "baked.zt.ai-dossier.org/"
 	BakedDigestLength = 16
 

@@ -1,0 +1,125 @@
+package ztrun
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/verdict"
+)
+
+// judge turns the evidence of a finished execution into the outcome. The node agent
+// reports what it saw; what that proves is decided here.
+func (r *Reconciler) judge(ctx context.Context, s *scope) (ctrl.Result, error) {
+	if s.executionState() != v1alpha1.ExecutionFinished {
+		return ctrl.Result{RequeueAfter: s.timeLeft()}, nil
+	}
+	digest, err := r.copiedDigest(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.readEgress(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, &terminal{decide(s.run, s.execution(), digest)}
+}
+
+// copiedDigest is the digest of the bundle the node agent was given.
+func (r *Reconciler) copiedDigest(ctx context.Context, s *scope) (string, error) {
+	config := &corev1.ConfigMap{}
+	key := types.NamespacedName{Namespace: r.RunNamespace, Name: s.name(v1alpha1.RoleSource)}
+	if _, err := r.read(ctx, key, config); err != nil {
+		return "", fmt.Errorf("read the copied source: %w", err)
+	}
+	return config.Annotations[sourceDigestAnnotation], nil
+}
+
+// decide is the outcome of a finished execution. It is pure. Whatever does not fit
+// together makes the run inconclusive, never a verdict.
+func decide(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) v1alpha1.Outcome {
+	if e.Failure != nil {
+		return failure(*e.Failure)
+	}
+	if subject, problem := mismatch(run, e, digest); problem != "" {
+		return incomplete(subject, problem)
+	}
+	outcome, final := verdict.Judge(e, run.Spec.Proof)
+	if !final {
+		return incomplete(outcome.Subject, strings.TrimSpace("the execution finished without evidence for a verdict. "+outcome.Message))
+	}
+	if outcome.Result == v1alpha1.ResultReproducedAndFixed && run.Status.Egress == nil {
+		return incomplete("egress", "Squid's access log of the attempt could not be read, so it is not known what the run fetched; run it again")
+	}
+	return outcome
+}
+
+// failure is the agent's own account of a failed attempt. A verdict is not the
+// agent's to give.
+func failure(f v1alpha1.Outcome) v1alpha1.Outcome {
+	if isVerdict(f.Result) {
+		return incomplete("failure", fmt.Sprintf("the node agent reported a failure of class %s, which is a verdict", f.Result))
+	}
+	return f
+}
+
+func isVerdict(result v1alpha1.Result) bool {
+	switch result {
+	case v1alpha1.ResultReproducedAndFixed, v1alpha1.ResultNotReproduced, v1alpha1.ResultNotFixed, v1alpha1.ResultRegressed:
+		return true
+	}
+	return false
+}
+
+// mismatch compares the evidence with what was asked for.
+func mismatch(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) (subject, problem string) {
+	if e.Source == nil {
+		return "source", "the execution has no record of its source"
+	}
+	if e.Source.Digest != digest {
+		return "source", fmt.Sprintf("the node agent read a bundle with digest %s, it was given %s", e.Source.Digest, digest)
+	}
+	asked := map[v1alpha1.TreeName]string{
+		v1alpha1.TreeBase:           run.Spec.Proof.Base.Commit,
+		v1alpha1.TreeRegressionTest: run.Spec.Proof.RegressionTest.Commit,
+		v1alpha1.TreeCandidate:      run.Spec.Proof.Candidate.Commit,
+	}
+	for _, tree := range e.Trees {
+		if tree.Commit != asked[tree.Name] {
+			return string(tree.Name), fmt.Sprintf("tree %s was executed from commit %s, the run names %s", tree.Name, tree.Commit, asked[tree.Name])
+		}
+	}
+	return "", ""
+}
+
+func incomplete(subject, message string) v1alpha1.Outcome {
+	return v1alpha1.Outcome{
+		Result: v1alpha1.ResultInconclusive, Detail: v1alpha1.DetailEvidenceIncomplete, Subject: subject, Message: message,
+	}
+}
+
+// readEgress sums up Squid's log while its pod still exists. A log that stays
+// unreadable leaves the sum absent, and decide does without it.
+func (r *Reconciler) readEgress(ctx context.Context, s *scope) error {
+	if !s.proxyReady() || s.run.Status.Egress != nil || s.squid == nil {
+		return nil
+	}
+	egress, err := r.egress(ctx, s)
+	if err == nil {
+		s.run.Status.Egress = egress
+		return nil
+	}
+	since := s.now
+	if at := s.execution().FinishedAt; at != nil {
+		since = at.Time
+	}
+	if s.now.Sub(since) < logBound {
+		return hold("", v1alpha1.DetailRunning, 2*time.Second, "Squid's log is not readable yet: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package ztrun
+
+import (
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/policy"
+)
+
+const (
+	mirrorUID        = 1000
+	mirrorConfigDir  = "/etc/zt/mirror"
+	mirrorStorageDir = "/verdaccio/storage"
+	mirrorConfigKey  = "config.yaml"
+	// caCertKey is the run CA's certificate alone: the mirror trusts what Squid
+	// signs with it, and never sees the key.
+	caCertKey = "ca.crt"
+)
+
+// mirrorConfig is the package mirror's configuration. Squid is named by its Service's
+// address: the mirror has no DNS.
+func (r *Reconciler) mirrorConfig(s *scope, ca *corev1.Secret, squid *corev1.Service) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: r.meta(s, objectMirrorConfig, v1alpha1.RoleMirror),
+		Immutable:  ptr.To(true),
+		Data: map[string]string{
+			mirrorConfigKey: policy.RenderVerdaccio(policy.VerdaccioParams{
+				Proxy:   net.JoinHostPort(squid.Spec.ClusterIP, strconv.Itoa(policy.SquidPort)),
+				Storage: mirrorStorageDir,
+			}),
+			caCertKey: string(ca.Data[caCertKey]),
+		},
+	}
+}
+
+// mirrorPod runs the package mirror. Its storage is empty at first and goes with it.
+func (r *Reconciler) mirrorPod(s *scope, mirror v1alpha1.Mirror) *corev1.Pod {
+	pod := r.runPod(s, v1alpha1.RoleMirror, mirrorUID)
+	withoutDNS(pod)
+	container := r.runContainer("mirror", mirror.Image)
+	container.Env = []corev1.EnvVar{{Name: "NODE_EXTRA_CA_CERTS", Value: mirrorConfigDir + "/" + caCertKey}}
+	container.Ports = []corev1.ContainerPort{{Name: "mirror", ContainerPort: policy.VerdaccioPort}}
+	container.StartupProbe = listening(policy.VerdaccioPort)
+	container.Resources = podResources("100m", "256Mi", "1Gi")
+	container.VolumeMounts = []corev1.VolumeMount{
+		{Name: "config", MountPath: mirrorConfigDir, ReadOnly: true},
+		{Name: "storage", MountPath: mirrorStorageDir},
+		{Name: "tmp", MountPath: "/tmp"},
+	}
+	pod.Spec.Containers = []corev1.Container{container}
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: s.name(objectMirrorConfig)},
+		}}},
+		scratch("storage", "4Gi"),
+		scratch("tmp", "256Mi"),
+	}
+	return pod
+}
+
+// listening is ready at the first accepted connection. A startup probe, because it
+// then stops: a readiness probe every second would fill Squid's access log.
+func listening(port int) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler:     corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(port)}},
+		PeriodSeconds:    1,
+		TimeoutSeconds:   1,
+		FailureThreshold: int32(proxyReadyBound.Seconds()),
+	}
+}
+
+func scratch(name, size string) corev1.Volume {
+	limit := resource.MustParse(size)
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit},
+	}}
+}
+
+// podResources lets a proxy pod burst in CPU and binds its memory.
+func podResources(cpu, memory, memoryLimit string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+		},
+		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memoryLimit)},
+	}
+}
