@@ -47,7 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := observe(changed, nodeList.Items, r.Clock.Now()); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.label(ctx, profile.Name, nodeList.Items, wantedLabels(changed, nodeList.Items)); err != nil {
+	if err := r.label(ctx, base.Name, nodeList.Items, wantedLabels(changed, nodeList.Items)); err != nil {
 		return quiet(err)
 	}
 	wrote, err := status.Write(ctx, r.Client, base, changed)
