@@ -144,7 +144,7 @@ func (v *vm) config(phase brokerproto.Phase) (hypervisor.Config, brokerproto.Wel
 		Accelerator: v1alpha1.AcceleratorTCG, Scope: brokerproto.ScopeContainer, Phase: phase,
 		Nonce:  hex.EncodeToString(random[:16]),
 		Kernel: v.bench.kernel, Initrd: v.bench.initrd, Root: v.bench.root,
-		Disk: v.disk, Tree: v.bench.tree, Socket: filepath.Join(v.dir, "b.sock"),
+		Disk: v.disk, DiskBase: v.bench.base, Tree: v.bench.tree, Socket: filepath.Join(v.dir, "b.sock"),
 	}
 	welcome := brokerproto.Welcome{
 		UnixNanos: time.Now().UnixNano(), Seed: random[16:48],

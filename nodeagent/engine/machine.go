@@ -53,6 +53,7 @@ func newMachine(ctx context.Context, e *Engine, a *Attempt, tree v1alpha1.TreeNa
 		Kernel:      a.Manifest.Kernel.Path,
 		Initrd:      a.Manifest.Initrd.Path,
 		Root:        root.Path,
+		DiskBase:    a.Manifest.DiskBase.Path,
 		Disk:        filepath.Join(dir, "disk.qcow2"),
 		// Beside the VM's directory, not in it: QEMU may not replace it.
 		Tree:   dir + treeSuffix,

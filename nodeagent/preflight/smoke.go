@@ -88,7 +88,7 @@ func (s *Smoke) config(ctx context.Context, manifest *image.Manifest, dir string
 		Nonce:  hex.EncodeToString(nonce),
 		Kernel: manifest.Kernel.Path, Initrd: manifest.Initrd.Path,
 		// The guest says hello before it reads a tree; any read-only disk will do.
-		Root: root.Path, Tree: root.Path, Disk: disk,
+		Root: root.Path, Tree: root.Path, Disk: disk, DiskBase: manifest.DiskBase.Path,
 		Socket: filepath.Join(dir, "b.sock"),
 	}, nil
 }

@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem"
+	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
+	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/fake"
+	"github.com/ai-dossier/zt-operator/nodeagent/image"
+	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
+	"github.com/ai-dossier/zt-operator/nodeagent/source"
+)
+
+const target = "test/regression.test.js"
+
+var proof = v1alpha1.Proof{
+	Mode:           v1alpha1.RegressionProof,
+	Base:           v1alpha1.TreeRef{Commit: strings.Repeat("1", 40)},
+	RegressionTest: v1alpha1.TreeRef{Commit: strings.Repeat("2", 40)},
+	Candidate:      v1alpha1.TreeRef{Commit: strings.Repeat("3", 40)},
+	Targets:        []v1alpha1.TargetPath{target},
+}
+
+// host stands for everything of the node that an attempt touches.
+type host struct {
+	t     *testing.T
+	dir   *safepath.Dir
+	guest fake.Guest
+
+	diskErr    error
+	proxyReady func(context.Context) error
+	clocks     Clocks
+}
+
+func newHost(t *testing.T) *host {
+	t.Helper()
+	base := t.TempDir()
+	if err := os.Chmod(base, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := safepath.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	return &host{
+		t: t, dir: dir, guest: fake.Guest{Exec: goodCandidate},
+		proxyReady: func(context.Context) error { return nil },
+		clocks:     Clocks{Boot: 5 * time.Second, Provisioning: time.Minute, Command: time.Minute, PowerOff: 2 * time.Second},
+	}
+}
+
+// execute runs a whole attempt and returns its record, the VMs it started and the
+// error it ended with.
+func (h *host) execute(ctx context.Context) (*v1alpha1.ExecutionStatus, []*fake.Boot, error) {
+	h.t.Helper()
+	vms := fake.New(h.guest)
+	e := &Engine{Hypervisor: vms, Clock: clock.RealClock{}, Rand: rand.Reader}
+	a := h.attempt()
+	err := e.Execute(ctx, a)
+	if left, readErr := os.ReadDir(h.dir.Path()); readErr != nil || len(left) > 0 {
+		h.t.Errorf("left behind: %v, %v", left, readErr)
+	}
+	return a.Record.Snapshot(), vms.Boots(), err
+}
+
+func (h *host) attempt() *Attempt {
+	runtime := v1alpha1.Runtime{Name: "node-22", Language: v1alpha1.LanguageNode, Version: "22.0.0"}
+	detection := ecosystem.Detection{Ecosystem: v1alpha1.EcosystemNPM, Packages: 1}
+	return &Attempt{
+		Dir: h.dir, UID: uint32(os.Getuid()), Proof: proof,
+		Profile: v1alpha1.ZTProfileSpec{
+			VM:     v1alpha1.VMSpec{CPUs: 2, MemoryMiB: 1024, DiskMiB: 512},
+			Worker: v1alpha1.WorkerSpec{PIDs: 64, MemoryMiB: 512, TmpMiB: 64},
+		},
+		Accelerator: v1alpha1.AcceleratorTCG,
+		Clocks:      h.clocks,
+		Manifest: &image.Manifest{
+			Kernel: image.File{Path: "/images/vmlinux"}, Initrd: image.File{Path: "/images/initrd"},
+			Runtimes: map[string]image.File{"node-22": {Path: "/images/node-22.erofs"}},
+		},
+		Source: &source.Source{Trees: map[v1alpha1.TreeName]source.Tree{
+			v1alpha1.TreeBase:           {Commit: proof.Base.Commit, TreeID: strings.Repeat("a", 40), Files: 3},
+			v1alpha1.TreeRegressionTest: {Commit: proof.RegressionTest.Commit, TreeID: strings.Repeat("b", 40), Files: 4},
+			v1alpha1.TreeCandidate:      {Commit: proof.Candidate.Commit, TreeID: strings.Repeat("c", 40), Files: 4},
+		}},
+		Prepared: &Prepared{
+			Detection: detection, Runtime: runtime,
+			Plan: ecosystem.PlanFor(detection, runtime, []string{target}, mirrorURL),
+		},
+		Pod: pod{}, Trees: trees{}, Disks: disks{h.diskErr},
+		DialMirror: func(context.Context) (net.Conn, error) { return nil, errors.New("no mirror in this test") },
+		ProxyReady: h.proxyReady,
+		Record:     NewRecord(v1alpha1.ExecutionStatus{Attempt: 1, State: v1alpha1.ExecutionWaitingForProxy}),
+	}
+}
+
+type pod struct{}
+
+func (pod) Place() (hypervisor.Placement, error) { return hypervisor.Placement{}, nil }
+func (pod) FreePort() (int, error)               { return 40000, nil }
+func (pod) Dial(context.Context, int) (net.Conn, error) {
+	return nil, errors.New("no forward in this test")
+}
+
+type trees struct{}
+
+func (trees) Disk(_ context.Context, name v1alpha1.TreeName, path string) error {
+	return os.WriteFile(path, []byte(name), 0o444)
+}
+
+type disks struct{ err error }
+
+func (d disks) NewDisk(_ context.Context, _ *image.Manifest, path string, _ uint32) error {
+	if d.err != nil {
+		return d.err
+	}
+	return os.WriteFile(path, nil, 0o600)
+}
+
+const (
+	passingReport = `<testsuites><testsuite name="s" tests="1"><testcase name="t"/></testsuite></testsuites>`
+	failingReport = `<testsuites><testsuite name="s" tests="1"><testcase name="t"><failure message="no"/></testcase></testsuite></testsuites>`
+)
+
+func passed() fake.Reply {
+	return fake.Reply{Result: brokerproto.ExecResult{Report: &brokerproto.Report{Data: []byte(passingReport)}}}
+}
+
+func failed() fake.Reply {
+	return fake.Reply{Result: brokerproto.ExecResult{ExitCode: 1, Report: &brokerproto.Report{Data: []byte(failingReport)}}}
+}
+
+// goodCandidate plays a repository whose candidate fixes the bug.
+func goodCandidate(c hypervisor.Config, exec brokerproto.Exec) fake.Reply {
+	switch {
+	case !exec.Report:
+		return fake.Reply{}
+	case slices.Contains(exec.Argv, target) && treeOf(c) == v1alpha1.TreeRegressionTest:
+		return failed()
+	}
+	return passed()
+}
+
+func treeOf(c hypervisor.Config) v1alpha1.TreeName {
+	for tree, name := range dirNames {
+		if filepath.Base(c.Dir) == name {
+			return tree
+		}
+	}
+	return ""
+}
