@@ -1,0 +1,387 @@
+package v1alpha1
+
+// Entry explains one code of the reason catalogue.
+type Entry struct {
+	// Detail is the code.
+	Detail Detail
+	// Result is the class of outcome it belongs to.
+	Result Result
+	// Meaning says what was found.
+	Meaning string
+	// Remedy says what to do next.
+	Remedy string
+}
+
+// Section groups the entries of one part of a run.
+type Section struct {
+	Title   string
+	Entries []Entry
+}
+
+// Catalogue explains every verdict, refusal and failure, in the order in which a
+// run can meet them. docs/conditions.md is generated from it.
+var Catalogue = []Section{
+	{"Verdicts", []Entry{
+		{
+			DetailReproducedAndFixed, ResultReproducedAndFixed,
+			"The regression test failed on the base and passed on the candidate, and the whole suite passed on both.",
+			"Nothing: the patch does what it claims.",
+		},
+		{
+			DetailRegressionPassed, ResultNotReproduced,
+			"The regression test passes without the fix.",
+			"Make the test fail on the base: it does not show the bug.",
+		},
+		{
+			DetailRegressionStillFail, ResultNotFixed,
+			"The regression test still fails with the fix.",
+			"Change the candidate; the command's outputTail says what failed.",
+		},
+		{
+			DetailSuiteBroken, ResultRegressed,
+			"The candidate passes the regression test and breaks the suite.",
+			"Change the candidate so that the whole suite passes.",
+		},
+		{
+			DetailBaseSuiteFailed, ResultInconclusive,
+			"The suite already fails on the base, so nothing can be told from it.",
+			"Choose a base whose own suite passes, or mend the suite first.",
+		},
+		{
+			DetailCommandInconclusive, ResultInconclusive,
+			"A test command gave no result that can be relied on: it timed out, was killed, left no valid report, or its exit status and report disagree.",
+			"Read the command's problem and outputTail; a test runner that writes no JUnit report, or a limit that is too short, are the usual causes.",
+		},
+		{
+			DetailEvidenceIncomplete, ResultInconclusive,
+			"The record of the execution lacks a part, or is of other commits than were asked for.",
+			"Create the run again; if it comes back, read the node agent's log.",
+		},
+	}},
+	{"Admission", []Entry{
+		{
+			DetailUnknownProfile, ResultNotAdmitted,
+			"The ZTProfile the run names does not exist.",
+			"Name one that `kubectl get ztprofiles` lists, or create it.",
+		},
+		{
+			DetailUnknownPolicy, ResultNotAdmitted,
+			"The ProxyPolicy that the run or its profile names does not exist.",
+			"Name one that `kubectl get proxypolicies` lists, or create it.",
+		},
+		{
+			DetailPolicyInvalid, ResultNotAdmitted,
+			"The ProxyPolicy is not valid.",
+			"Read its Valid condition with `kubectl describe proxypolicy` and mend the field it names.",
+		},
+		{
+			DetailNoCapableNode, ResultNotAdmitted,
+			"No node baked the profile within the profile's placementSeconds.",
+			"Read status.nodes of the ZTProfile: each node says what it lacks. Without any entry, no node agent runs on a node that the profile selects.",
+		},
+		{
+			DetailCapacityTimedOut, ResultNotAdmitted,
+			"Nodes can run the profile, but none had room within placementSeconds.",
+			"Wait for other runs, add nodes, or raise limits.placementSeconds of the profile.",
+		},
+		{
+			DetailCABundleMissing, ResultNotAdmitted,
+			"The ConfigMap with the registries' CA certificates, which the profile names, is missing or has no such key.",
+			"Create it in the operator's namespace, or take proxy.caBundle out of the profile.",
+		},
+	}},
+	{"Source", []Entry{
+		{
+			DetailBundleMissing, ResultInvalidSource,
+			"The ConfigMap or the key with the git bundle is missing.",
+			"Create the ConfigMap in the run's namespace, with the bundle in binaryData, and create the run again; `kubectl zt run` does both.",
+		},
+		{
+			DetailBundleInvalid, ResultInvalidSource,
+			"The bytes are not a complete git bundle.",
+			"Make it with `git bundle create FILE COMMITS...`, without a base that it would require, and check it with `git bundle verify`.",
+		},
+		{
+			DetailBundleTooLarge, ResultInvalidSource,
+			"The bundle, or what it unpacks to, is over the limit.",
+			"Bundle only the commits of the proof, from a shallow clone if the history is long.",
+		},
+		{
+			DetailCommitNotInBundle, ResultInvalidSource,
+			"A commit of the proof is not in the bundle, or its id is not a commit's.",
+			"Bundle all three commits; give full commit ids, not those of tags or trees.",
+		},
+		{
+			DetailTreeUnsupported, ResultInvalidSource,
+			"A tree has what cannot be run: a submodule, a path that is not safe, or too many files or bytes.",
+			"Take out what subject names.",
+		},
+		{
+			DetailTargetMissing, ResultInvalidSource,
+			"A target is not a file of the regressionTest or candidate tree.",
+			"Give the paths of the regression test's files relative to the repository's root.",
+		},
+	}},
+	{"Ecosystem", []Entry{
+		{
+			DetailNoEcosystem, ResultUnsupportedEnvironment,
+			"No supported package manager's files are in the root of the tree.",
+			"Add package.json and package-lock.json to the root of the repository.",
+		},
+		{
+			DetailAmbiguousManager, ResultUnsupportedEnvironment,
+			"Files of more than one package manager are in the root.",
+			"Keep the files of one manager.",
+		},
+		{
+			DetailUnsupportedManager, ResultUnsupportedEnvironment,
+			"The repository uses a package manager that is not supported.",
+			"Use npm with a package-lock.json.",
+		},
+		{
+			DetailUnsupportedConfig, ResultUnsupportedEnvironment,
+			"A tool configuration in the repository could redirect what is fetched.",
+			"Remove the file or key that subject names.",
+		},
+		{
+			DetailMissingManifest, ResultUnsupportedEnvironment,
+			"The lockfile has no manifest beside it.",
+			"Add the manifest that subject names.",
+		},
+		{
+			DetailInvalidManifest, ResultUnsupportedEnvironment,
+			"The manifest cannot be read, or is beyond its limits.",
+			"Mend the file or field that subject names.",
+		},
+		{
+			DetailMissingLockfile, ResultUnsupportedEnvironment,
+			"The manifest has no lockfile beside it.",
+			"Run the package manager's lock command and commit the lockfile.",
+		},
+		{
+			DetailInvalidLockfile, ResultUnsupportedEnvironment,
+			"The lockfile cannot be read, contradicts itself or the manifest, or is beyond its limits.",
+			"Make the lockfile anew with the package manager and commit it.",
+		},
+		{
+			DetailUnsupportedLockfile, ResultUnsupportedEnvironment,
+			"The lockfile has a version that is not supported.",
+			"Make it anew with a current package manager: npm writes lockfileVersion 3.",
+		},
+		{
+			DetailUnsupportedDependency, ResultUnsupportedEnvironment,
+			"A dependency is not fetched from the public registry: git, URL, path, link or workspace.",
+			"Replace the dependency that subject names by a published version.",
+		},
+		{
+			DetailMissingHash, ResultUnsupportedEnvironment,
+			"A locked package has no digest of the required kind.",
+			"Make the lockfile anew so that each package has its sha512 integrity and resolved URL.",
+		},
+		{
+			DetailNoTestRunner, ResultUnsupportedEnvironment,
+			"The repository declares no test command.",
+			"Set scripts.test in package.json to a runner that writes JUnit reports, such as `node --test`.",
+		},
+		{
+			DetailRuntimeUnspecified, ResultUnsupportedEnvironment,
+			"The repository does not say which runtime it needs.",
+			"Declare it: engines.node in package.json, .nvmrc or .node-version.",
+		},
+		{
+			DetailRuntimeDeclaration, ResultUnsupportedEnvironment,
+			"A declaration of the runtime cannot be understood.",
+			"Mend the declaration that subject names.",
+		},
+		{
+			DetailRuntimeUnsupported, ResultUnsupportedEnvironment,
+			"No runtime of the profile satisfies the declarations.",
+			"Widen the declaration, or add a runtime to the profile.",
+		},
+		{
+			DetailRuntimeConflict, ResultUnsupportedEnvironment,
+			"The repository's declarations of the runtime exclude each other.",
+			"Make the declarations that subject names agree.",
+		},
+		{
+			DetailManagerUnsupported, ResultUnsupportedEnvironment,
+			"No runtime of the profile carries the package manager version that is asked for.",
+			"Widen the declaration, or add a runtime to the profile.",
+		},
+		{
+			DetailEcosystemNotOffered, ResultUnsupportedEnvironment,
+			"The profile has no package mirror for the ecosystem.",
+			"Add a mirror for it to the profile.",
+		},
+	}},
+	{"Provisioning", []Entry{
+		{
+			DetailProxyNotReady, ResultProvisioningFailed,
+			"The package mirror or Squid did not become ready in time.",
+			"Read the message: it names the container and its state. Then create the run again.",
+		},
+		{
+			DetailInstallFailed, ResultProvisioningFailed,
+			"The package manager could not install the locked dependencies.",
+			"Read the command's outputTail: a digest that does not match, a package that is gone, or a request that the policy denied (see status.egress).",
+		},
+		{
+			DetailInstallTimedOut, ResultProvisioningFailed,
+			"Installing the dependencies took longer than provisioningSeconds.",
+			"Raise limits.provisioningSeconds of the profile, or lock fewer packages.",
+		},
+	}},
+	{"Execution", []Entry{
+		{
+			DetailRebuildFailed, ResultExecutionFailed,
+			"Install scripts failed without a network.",
+			"Read the command's outputTail; packages that download in their install scripts are not supported.",
+		},
+		{
+			DetailNetworkPresent, ResultExecutionFailed,
+			"A VM had a network device in verification; nothing was run in it.",
+			"Treat it as an incident and read the node agent's log.",
+		},
+		{
+			DetailVMBootFailed, ResultExecutionFailed,
+			"A VM did not start or its guest did not say hello.",
+			"Read the message for what QEMU said, and check the profile's guest image and the node's load.",
+		},
+		{
+			DetailVMPhaseChangeFailed, ResultExecutionFailed,
+			"A VM did not come back from its phase switch.",
+			"Create the run again; if it comes back, read the node agent's log.",
+		},
+		{
+			DetailVMLost, ResultExecutionFailed,
+			"A VM's process ended while a command ran.",
+			"Check the vm pod for an OOM kill and raise vm.memoryMiB of the profile if there was one.",
+		},
+		{
+			DetailBrokerTainted, ResultExecutionFailed,
+			"A guest broke the broker's protocol; its VM was destroyed.",
+			"Treat the repository as hostile.",
+		},
+		{
+			DetailVMPodFailed, ResultExecutionFailed,
+			"The vm pod failed or was deleted.",
+			"Read the pod's events; evictions and node drains are the usual causes.",
+		},
+		{
+			DetailRunTimedOut, ResultExecutionFailed,
+			"The run took longer than runSeconds.",
+			"Raise limits.runSeconds of the profile, or run fewer tests.",
+		},
+		{
+			DetailExecutionInterrupted, ResultExecutionFailed,
+			"The attempt was interrupted, and no attempt is left.",
+			"Create the run again when the node is stable.",
+		},
+		{
+			DetailNodeError, ResultExecutionFailed,
+			"The node failed the run.",
+			"Read the message and the node agent's log.",
+		},
+	}},
+	{"Nodes and profiles", []Entry{
+		{
+			DetailUnsupportedArch, ResultUnsupportedEnvironment,
+			"The node is not x86_64.",
+			"Keep the node agent off such nodes with nodeAgent.nodeSelector.",
+		},
+		{
+			DetailQEMUMissing, ResultUnsupportedEnvironment,
+			"qemu-system-x86_64 is not in the node agent's image.",
+			"Use the project's node agent image.",
+		},
+		{
+			DetailQEMUImgMissing, ResultUnsupportedEnvironment,
+			"qemu-img is not in the node agent's image.",
+			"Use the project's node agent image.",
+		},
+		{
+			DetailErofsToolMissing, ResultUnsupportedEnvironment,
+			"mkfs.erofs is not in the node agent's image.",
+			"Use the project's node agent image.",
+		},
+		{
+			DetailExt4ToolMissing, ResultUnsupportedEnvironment,
+			"mkfs.ext4 is not in the node agent's image.",
+			"Use the project's node agent image.",
+		},
+		{
+			DetailGitMissing, ResultUnsupportedEnvironment,
+			"git is not in the node agent's image.",
+			"Use the project's node agent image.",
+		},
+		{
+			DetailKVMUnavailable, ResultUnsupportedEnvironment,
+			"The profile demands KVM, and no guest could be booted under it on this node.",
+			"Enable KVM on the node, or set vm.accelerator to Auto or TCG.",
+		},
+		{
+			DetailProfileImageMissing, ResultUnsupportedEnvironment,
+			"An image of the profile cannot be had or is not baked on this node.",
+			"Check the reference, and that the node reaches the registry.",
+		},
+		{
+			DetailProfileImageMismatch, ResultUnsupportedEnvironment,
+			"A baked file is not what its manifest says.",
+			"Find out who writes to the node agent's state directory, then delete the images there; the agent bakes them again.",
+		},
+		{
+			DetailProfileImageUntrusted, ResultUnsupportedEnvironment,
+			"A baked file is not a regular file of the node agent's own, or others can write to it.",
+			"Find out who writes to the node agent's state directory, then delete the images there; the agent bakes them again.",
+		},
+		{
+			DetailProfileImageUnpackable, ResultUnsupportedEnvironment,
+			"An image of the profile cannot be unpacked safely.",
+			"Build the image without what the message names.",
+		},
+		{
+			DetailBakeFailed, ResultUnsupportedEnvironment,
+			"Baking the profile failed on this node.",
+			"Read the message; a full disk is the usual cause. The agent tries again every minute.",
+		},
+	}},
+	{"Policies", []Entry{
+		{
+			DetailPolicyPatternInvalid, ResultNotAdmitted,
+			"A path pattern of the ProxyPolicy cannot be used.",
+			"Mend the pattern that the Valid condition names.",
+		},
+		{
+			DetailPolicyWidensCeiling, ResultNotAdmitted,
+			"The ProxyPolicy admits more than the built-in ceiling.",
+			"Take out the field that the Valid condition names.",
+		},
+		{
+			DetailPolicyDestinationFormat, ResultNotAdmitted,
+			"A forbidden destination of the ProxyPolicy is not an address range.",
+			"Write it in CIDR notation, such as 203.0.113.0/24.",
+		},
+	}},
+}
+
+// Explain returns the catalogue's entry of a code; false if it has none, which is
+// so for the codes of progress.
+func Explain(detail Detail) (Entry, bool) {
+	for _, section := range Catalogue {
+		for _, entry := range section.Entries {
+			if entry.Detail == detail {
+				return entry, true
+			}
+		}
+	}
+	return Entry{}, false
+}
+
+// ResultOf returns the class of outcome that a code belongs to. A code outside the
+// catalogue is a failure of ours, never a verdict.
+func ResultOf(detail Detail) Result {
+	if entry, ok := Explain(detail); ok {
+		return entry.Result
+	}
+	return ResultExecutionFailed
+}
