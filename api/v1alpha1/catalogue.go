@@ -53,6 +53,11 @@ var Catalogue = []Section{
 			"Read the command's problem and outputTail; a test runner that writes no JUnit report, or a limit that is too short, are the usual causes.",
 		},
 		{
+			DetailFewerTests, ResultInconclusive,
+			"The candidate executes fewer tests than the tree it is compared with.",
+			"Keep every test of the base and of the regression test in the candidate, none of them skipped.",
+		},
+		{
 			DetailEvidenceIncomplete, ResultInconclusive,
 			"The record of the execution lacks a part, or is of other commits than were asked for.",
 			"Create the run again; if it comes back, read the node agent's log.",

@@ -88,6 +88,7 @@ const (
 	DetailInstallTimedOut         Detail = "install_timed_out"
 	DetailBaseSuiteFailed         Detail = "base_suite_failed"
 	DetailCommandInconclusive     Detail = "command_inconclusive"
+	DetailFewerTests              Detail = "fewer_tests_on_candidate"
 	DetailRebuildFailed           Detail = "rebuild_failed"
 	DetailEvidenceIncomplete      Detail = "evidence_incomplete"
 	DetailNetworkPresent          Detail = "network_present_in_verification"
