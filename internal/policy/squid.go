@@ -55,21 +55,14 @@ func ConfigDigest(spec v1alpha1.ProxyPolicySpec) (string, error) {
 // RenderSquid returns the configuration that enforces a policy for one attempt.
 // It is deterministic. A policy that Validate refuses is not rendered.
 func RenderSquid(spec v1alpha1.ProxyPolicySpec, params SquidParams) (string, error) {
-	if problems := Validate(spec); len(problems) > 0 {
-		return "", fmt.Errorf("render squid.conf: %w", problems[0])
+	spec, mirror, err := prepare(spec, params)
+	if err != nil {
+		return "", fmt.Errorf("render squid.conf: %w", err)
 	}
-	mirror, err := netip.ParseAddr(params.MirrorIP)
-	if err != nil || mirror.Zone() != "" {
-		return "", fmt.Errorf("render squid.conf: the mirror's address %.60q is not an IP address", params.MirrorIP)
-	}
-	spec, params = normal(spec), params.withDefaults()
-	spec.Hosts = hostsOf(spec, params.Ecosystem)
-	if len(spec.Hosts) == 0 {
-		return "", fmt.Errorf("render squid.conf: the policy admits no host for ecosystem %q", params.Ecosystem)
-	}
+	params = params.withDefaults()
 	c := &squidConfig{}
 	c.listener(params)
-	c.facts(spec, mirror.Unmap())
+	c.facts(spec, mirror)
 	c.reasons(spec)
 	c.requestRules(spec)
 	c.replyRules(spec)
@@ -77,6 +70,24 @@ func RenderSquid(spec v1alpha1.ProxyPolicySpec, params SquidParams) (string, err
 	c.hygiene(params)
 	c.process(params)
 	return c.text.String(), nil
+}
+
+// prepare returns a valid policy in normal form, cut down to the hosts of the
+// run's ecosystem, and the mirror's address.
+func prepare(spec v1alpha1.ProxyPolicySpec, params SquidParams) (v1alpha1.ProxyPolicySpec, netip.Addr, error) {
+	if problems := Validate(spec); len(problems) > 0 {
+		return spec, netip.Addr{}, problems[0]
+	}
+	mirror, err := netip.ParseAddr(params.MirrorIP)
+	if err != nil || mirror.Zone() != "" {
+		return spec, netip.Addr{}, fmt.Errorf("the mirror's address %.60q is not an IP address", params.MirrorIP)
+	}
+	spec = normal(spec)
+	spec.Hosts = hostsOf(spec, params.Ecosystem)
+	if len(spec.Hosts) == 0 {
+		return spec, netip.Addr{}, fmt.Errorf("the policy admits no host for ecosystem %q", params.Ecosystem)
+	}
+	return spec, mirror.Unmap(), nil
 }
 
 // hostsOf returns the policy's hosts that an ecosystem's mirror may use.

@@ -50,7 +50,7 @@ func RenderVerdaccio(params VerdaccioParams) string {
 		"server":        object{"keepAliveTimeout": 60},
 		"middlewares":   object{},
 		"max_body_size": "1kb",
-		"log":           object{"type": "stdout", "format": "json", "level": "http"},
+		"log":           object{"type": "stdout", "format": "json", "level": "warn"},
 	}
 	text, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {

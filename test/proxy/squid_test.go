@@ -41,6 +41,8 @@ type logLine struct {
 	Bump      string `json:"bump"`
 	SNI       string `json:"sni"`
 	Bytes     int64  `json:"reply_bytes"`
+
+	text string
 }
 
 // squid is one running Squid and its log so far.
@@ -193,6 +195,7 @@ func (s *squid) read(stdout interface{ Read([]byte) (int, error) }) {
 		s.raw.Write(scanner.Bytes())
 		s.raw.WriteByte('\n')
 		if err == nil {
+			line.text = scanner.Text()
 			s.lines = append(s.lines, line)
 		}
 		s.mu.Unlock()
@@ -217,6 +220,47 @@ func (s *squid) entries(port int) []logLine {
 		}
 	}
 	return found
+}
+
+// verdict waits until the log entries of one connection decide, and returns what
+// the product's log reader makes of them.
+func (s *squid) verdict(port int) (class, rule string) {
+	const start = `{"v":1,"start":"test"}` + "\n"
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var text strings.Builder
+		text.WriteString(start)
+		for _, line := range s.entries(port) {
+			text.WriteString(line.text + "\n")
+		}
+		egress, err := policy.ParseAccessLog(strings.NewReader(text.String()), 1<<20)
+		if err == nil && len(egress.Rules) > 0 {
+			return classOf(egress), egress.Rules[0].Rule
+		}
+		if time.Now().After(deadline) {
+			return "none", ""
+		}
+	}
+}
+
+func classOf(e v1alpha1.EgressStatus) string {
+	switch {
+	case e.Admitted+e.Denied+e.Failed != 1:
+		return fmt.Sprintf("%d admitted, %d denied, %d failed", e.Admitted, e.Denied, e.Failed)
+	case e.Admitted == 1:
+		return "admitted"
+	case e.Denied == 1:
+		return "denied"
+	}
+	return "failed"
+}
+
+func (s *squid) version() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lines) == 0 {
+		return ""
+	}
+	return s.lines[0].Start
 }
 
 func describe(lines []logLine) string {

@@ -20,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,7 +39,6 @@ type world struct {
 	requests []string       // "method host path" that reached it
 	headers  []http.Header
 	arrivals map[string]int // connections by destination address
-	refused  atomic.Int64   // handshakes with a client that did not trust us
 }
 
 func newWorld(t *testing.T, top *topology, records map[string][]netip.Addr) *world {
@@ -109,7 +107,7 @@ func (w *world) makeCA(t *testing.T) {
 }
 
 // certificate answers any name with a certificate for it, except that
-// untrusted.test signs its own.
+// untrusted.test signs its own and shared-a.test and shared-b.test share one.
 func (w *world) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -119,6 +117,9 @@ func (w *world) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: hello.ServerName},
 		DNSNames: []string{hello.ServerName}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if strings.HasPrefix(hello.ServerName, "shared-") {
+		template.DNSNames = []string{"shared-a.test", "shared-b.test"}
 	}
 	issuer, signer := w.caCert, w.caKey
 	if hello.ServerName == "untrusted.test" {
@@ -183,6 +184,13 @@ func (w *world) serve(out http.ResponseWriter, in *http.Request) {
 	default:
 		fmt.Fprintf(out, "%s %s\n", in.Method, name)
 	}
+}
+
+// seen returns how many requests reached the world.
+func (w *world) seen() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.requests)
 }
 
 type zeros struct{}
