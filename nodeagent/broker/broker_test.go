@@ -178,7 +178,7 @@ func TestAcceptTaintsAHelloThat(t *testing.T) {
 		"has an earlier nonce":  `{"protocol":"zt-broker-v1","scope":"container","phase":"provisioning","nonce":"0123456789abcdee"}` + "\n",
 		"has a further member":  `{"protocol":"zt-broker-v1","scope":"container","phase":"provisioning","nonce":"0123456789abcdef","x":1}` + "\n",
 		"is not JSON":           "hello\n",
-		"is longer than a line": strings.Repeat("x", brokerproto.MaxFrame+1),
+		"is longer than a line": strings.Repeat("x", brokerproto.MaxFrame+64<<10),
 	}
 	for name, hello := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -395,7 +395,7 @@ func TestAnswersThatBreakTheProtocolTaint(t *testing.T) {
 		"a dial for too many":              `{"id":0,"dial":65}`,
 		"a negative dial":                  `{"id":0,"dial":-1}`,
 		"a dial beside an answer":          `{"id":1,"exec":{"exitCode":0},"dial":1}`,
-		"a line without an end":            strings.Repeat("x", brokerproto.MaxFrame+1),
+		"a line without an end":            strings.Repeat("x", brokerproto.MaxFrame+64<<10),
 	}
 	for name, answer := range cases {
 		t.Run(name, func(t *testing.T) {

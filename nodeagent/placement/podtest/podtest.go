@@ -1,0 +1,159 @@
+// Package podtest makes what the kubelet and a container runtime leave of a pod on
+// a node: cgroups, and a holder process in a network namespace of its own. It is
+// for tests that run as root, and removes everything with the test.
+package podtest
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// cgroupRoot is where the machine's cgroup file systems are.
+const cgroupRoot = "/sys/fs/cgroup"
+
+// Pod is a real pod of the test.
+type Pod struct {
+	UID types.UID
+	// HolderPID is the process of the pod's only container.
+	HolderPID int
+	// Cgroups are the pod's folders, one a hierarchy.
+	Cgroups []string
+}
+
+// New makes a pod, or skips the test where it cannot.
+func New(t testing.TB) *Pod {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("a pod's cgroups and network namespace need root")
+	}
+	pod := &Pod{UID: newUID(t)}
+	for _, hierarchy := range hierarchies(t) {
+		pod.makeCgroup(t, filepath.Join(cgroupRoot, hierarchy))
+	}
+	pod.startHolder(t)
+	return pod
+}
+
+func newUID(t testing.TB) types.UID {
+	t.Helper()
+	var b [16]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		t.Fatal(err)
+	}
+	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
+}
+
+// hierarchies are those the kubelet makes pods in.
+func hierarchies(t testing.TB) []string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers")); err == nil {
+		return []string{"."}
+	}
+	found := []string{}
+	for _, name := range []string{"memory", "cpu,cpuacct", "cpu", "pids", "cpuset"} {
+		if info, err := os.Lstat(filepath.Join(cgroupRoot, name)); err == nil && info.IsDir() {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("no cgroup hierarchy is mounted")
+	}
+	return found
+}
+
+// makeCgroup makes the pod's folder and its container's. Of the folders above, it
+// removes those that it made.
+func (p *Pod) makeCgroup(t testing.TB, root string) {
+	t.Helper()
+	dir := root
+	for _, name := range []string{"kubepods", "burstable", "pod" + string(p.UID), "container"} {
+		dir = filepath.Join(dir, name)
+		err := os.Mkdir(dir, 0o755)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			t.Skipf("cannot make cgroups: %v", err)
+		}
+		made, shared := dir, slices.Contains([]string{"kubepods", "burstable"}, name)
+		t.Cleanup(func() { removeCgroup(t, made, shared) })
+		inherit(t, dir)
+		if strings.HasPrefix(name, "pod") {
+			p.Cgroups = append(p.Cgroups, dir)
+		}
+	}
+}
+
+// inherit fills a v1 cpuset, and passes controllers on in v2.
+func inherit(t testing.TB, dir string) {
+	t.Helper()
+	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
+		value, err := os.ReadFile(filepath.Join(filepath.Dir(dir), name))
+		if err == nil && len(value) > 1 {
+			_ = os.WriteFile(filepath.Join(dir, name), value, 0)
+		}
+	}
+	_ = os.WriteFile(filepath.Join(filepath.Dir(dir), "cgroup.subtree_control"), []byte("+memory +cpu +pids"), 0)
+}
+
+func removeCgroup(t testing.TB, dir string, shared bool) {
+	for range 200 {
+		err := os.Remove(dir)
+		if err == nil || errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if !shared { // Another test's pod may live in a shared one by now.
+		t.Errorf("cgroup %s is still there", dir)
+	}
+}
+
+// startHolder starts the pod's process; its thread is kept, because PDEATHSIG fires
+// when that ends.
+func (p *Pod) startHolder(t testing.TB) {
+	t.Helper()
+	holder := exec.Command("/bin/sh", "-c", "ip link set lo up && echo up && exec sleep 100000")
+	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	output, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(ended)
+		err := holder.Start()
+		started <- err
+		if err == nil {
+			_, _ = holder.Process.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Process.Kill(); <-ended })
+	p.HolderPID = holder.Process.Pid
+	for _, dir := range p.Cgroups {
+		procs := filepath.Join(dir, "container", "cgroup.procs")
+		if err := os.WriteFile(procs, fmt.Append(nil, p.HolderPID), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := output.Read(make([]byte, 3)); err != nil {
+		t.Fatal("the pod's loopback did not come up: ", err)
+	}
+}
