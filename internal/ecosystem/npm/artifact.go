@@ -1,0 +1,52 @@
+package npm
+
+import (
+	"crypto/sha512"
+	"encoding/base64"
+	"strings"
+
+	"github.com/ai-dossier/zt-operator/internal/registries"
+)
+
+// isTarball reports whether a URL is the registry's tarball of exactly that package
+// and version. An equal hash is not enough: whoever edits a lockfile edits both.
+func isTarball(url, name, version string) bool {
+	path, ok := strings.CutPrefix(url, "https://"+registries.NPMHost+"/")
+	if !ok {
+		return false
+	}
+	scope, base, scoped := strings.Cut(name, "/")
+	if !scoped {
+		scope, base = "", name
+	}
+	// The registry's file names leave build metadata out.
+	version, _, _ = strings.Cut(version, "+")
+	file := "/-/" + base + "-" + version + ".tgz"
+	if path == name+file {
+		return true
+	}
+	// Older clients wrote a scope's slash percent-encoded.
+	return scoped && (path == scope+"%2f"+base+file || path == scope+"%2F"+base+file)
+}
+
+// isSHA512 reports whether an integrity value has exactly one SHA-512. npm takes the
+// strongest algorithm of a value, and any of several hashes of it: two would be two
+// packages.
+func isSHA512(integrity string) bool {
+	found := 0
+	for _, hash := range strings.Fields(integrity) {
+		algorithm, digest, _ := strings.Cut(hash, "-")
+		switch algorithm {
+		case "sha512":
+			raw, err := base64.StdEncoding.Strict().DecodeString(digest)
+			if err != nil || len(raw) != sha512.Size {
+				return false
+			}
+			found++
+		case "sha1", "sha256", "sha384":
+		default:
+			return false
+		}
+	}
+	return found == 1
+}

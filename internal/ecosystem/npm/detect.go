@@ -1,0 +1,119 @@
+package npm
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/boundedjson"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
+	"github.com/ai-dossier/zt-operator/internal/refusal"
+	"github.com/ai-dossier/zt-operator/internal/runtimes"
+)
+
+// Root files of npm.
+const (
+	Manifest = "package.json"
+	Lockfile = "package-lock.json"
+)
+
+// versionFiles declare the Node version, in the order they are reported.
+var versionFiles = []string{".nvmrc", ".node-version"}
+
+// Bounds of the files. A lockfile of 2,000 packages has about 1 MiB.
+const (
+	maxManifest    = 1 << 20
+	maxLockfile    = 8 << 20
+	maxVersionFile = 4 << 10
+)
+
+// Wanted maps the root files whose content Detect needs to their bounds in bytes.
+func Wanted() map[string]int64 {
+	return map[string]int64{
+		Manifest: maxManifest, Lockfile: maxLockfile,
+		versionFiles[0]: maxVersionFile, versionFiles[1]: maxVersionFile,
+	}
+}
+
+// Detect reads a tree that has a file of npm. Its error is a *refusal.Refusal.
+func Detect(root model.RootFiles) (model.Detection, error) {
+	if !has(root, Manifest) {
+		return model.Detection{}, refusal.New(v1alpha1.DetailMissingManifest, Manifest,
+			"there is a package-lock.json and no package.json beside it")
+	}
+	manifest, err := readObject(root, Manifest, v1alpha1.DetailInvalidManifest,
+		boundedjson.Limits{Bytes: maxManifest, Depth: 32, Values: 50_000})
+	if err != nil {
+		return model.Detection{}, err
+	}
+	project, err := readManifest(manifest)
+	if err != nil {
+		return model.Detection{}, err
+	}
+	if !has(root, Lockfile) {
+		return model.Detection{}, refusal.New(v1alpha1.DetailMissingLockfile, Lockfile,
+			"there is a package.json and no package-lock.json beside it; dependencies are installed from a lockfile only")
+	}
+	lockfile, err := readObject(root, Lockfile, v1alpha1.DetailInvalidLockfile,
+		boundedjson.Limits{Bytes: maxLockfile, Depth: 128, Values: 1_000_000})
+	if err != nil {
+		return model.Detection{}, err
+	}
+	locked, err := readLock(lockfile)
+	if err != nil {
+		return model.Detection{}, err
+	}
+	files, err := declaredInFiles(root)
+	if err != nil {
+		return model.Detection{}, err
+	}
+	return model.Detection{
+		Ecosystem:      v1alpha1.EcosystemNPM,
+		Packages:       len(locked),
+		Declarations:   append(project.declarations, files...),
+		ManagerVersion: project.managerVersion,
+	}, nil
+}
+
+func has(root model.RootFiles, name string) bool {
+	return slices.ContainsFunc(root.Names, func(e model.Entry) bool { return e.Name == name })
+}
+
+// content returns a regular root file's bytes; ok is false if it is another kind of
+// entry or above its bound.
+func content(root model.RootFiles, name string) (data []byte, ok bool) {
+	regular := slices.ContainsFunc(root.Names, func(e model.Entry) bool { return e.Name == name && e.Type == model.EntryFile })
+	data, ok = root.Content[name]
+	return data, ok && regular
+}
+
+func readObject(root model.RootFiles, name string, detail v1alpha1.Detail, limits boundedjson.Limits) (*boundedjson.Object, error) {
+	data, ok := content(root, name)
+	if !ok {
+		return nil, refusal.New(detail, name, fmt.Sprintf("it is not a regular file of at most %d bytes", limits.Bytes))
+	}
+	object, err := boundedjson.ParseObject(data, limits)
+	if err != nil {
+		return nil, refusal.New(detail, name, err.Error())
+	}
+	return object, nil
+}
+
+// declaredInFiles returns what the version files declare.
+func declaredInFiles(root model.RootFiles) ([]runtimes.Declaration, error) {
+	var declarations []runtimes.Declaration
+	for _, name := range versionFiles {
+		if !has(root, name) {
+			continue
+		}
+		data, ok := content(root, name)
+		if !ok {
+			return nil, refusal.New(v1alpha1.DetailRuntimeDeclaration, name,
+				fmt.Sprintf("it is not a regular file of at most %d bytes", maxVersionFile))
+		}
+		declarations = append(declarations, runtimes.Declaration{
+			Source: name, Target: runtimes.Interpreter, Syntax: runtimes.NodeVersion, Value: string(data),
+		})
+	}
+	return declarations, nil
+}
