@@ -95,7 +95,7 @@ type ZTProfileSpec struct {
 
 // VMSpec is a virtual machine's size and accelerator.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.cpuRequest) || quantity(self.cpuRequest).compareTo(quantity(string(self.cpus))) <= 0",message="cpuRequest may not exceed cpus"
+// +kubebuilder:validation:XValidation:rule="!has(self.cpuRequest) || (type(self.cpuRequest) == int ? int(self.cpuRequest) <= self.cpus : quantity(self.cpuRequest).asApproximateFloat() <= double(self.cpus))",message="cpuRequest may not exceed cpus"
 type VMSpec struct {
 	// cpus is the number of virtual CPUs.
 	// +kubebuilder:default=2
