@@ -10,7 +10,7 @@ go_test() {
 	shift
 	cd "$ROOT"
 	mkdir -p "$OUT/test"
-	go test -v -tags "$tag" "$@" 2>&1 | tee "$OUT/test/${tag:-unit}.log" | summary
+	go test -v -tags "$tag" "$@" | tee "$OUT/test/${tag:-unit}.log" | summary
 }
 
 # summary keeps one package's lines back until its verdict.
