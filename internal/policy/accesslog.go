@@ -3,6 +3,7 @@ package policy
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,37 +18,49 @@ const (
 	// maxEntryBytes bounds one log line. Squid admits 16 KiB of request headers,
 	// and a URL in it can double in length by quoting.
 	maxEntryBytes = 64 << 10
+	// maxEntryReply bounds what one line may add to the sum, so that it cannot
+	// overflow: 4 TiB is more than any reply and less than 2^63 / lines.
+	maxEntryReply = 4 << 40
 	// maxListed bounds the lists of a status, as its schema does.
 	maxListed = 32
 	// ruleUnreadable counts lines that are not entries.
 	ruleUnreadable = "unreadable_entry"
 )
 
-// ParseAccessLog sums up Squid's access log, reading at most limit bytes of it. A
-// longer log sets Truncated. Lines that are not entries are counted under their
-// own rule and otherwise skipped: the URLs in a log are hostile text. The only
-// error is the reader's, and what was read before it is returned with it.
+// ParseAccessLog sums up Squid's access log, reading at most limit bytes of it.
+// Truncated is set if the log is longer, or if its beginning is missing: the
+// squid image writes a first line of its own, which a rotated log has lost.
+//
+// Lines that do not begin like an entry are not Squid's and are skipped; those
+// that do but cannot be read are counted as unreadable_entry: the URLs in a log
+// are hostile text. The only error is the reader's; what was read before it is
+// returned with it.
 func ParseAccessLog(log io.Reader, limit int64) (v1alpha1.EgressStatus, error) {
 	s := summary{rules: map[string]int64{}, hosts: map[string]int64{}}
-	counted := &io.LimitedReader{R: log, N: limit + 1}
-	lines := bufio.NewReaderSize(counted, maxEntryBytes)
+	input := &io.LimitedReader{R: log, N: limit + 1}
+	err := eachLine(input, s.add, func() { s.rules[ruleUnreadable]++ })
+	return s.status(input.N <= 0), err
+}
+
+// eachLine calls line for each complete line and long for each line over
+// maxEntryBytes. An unfinished last line is one that Squid is still writing.
+func eachLine(input io.Reader, line func([]byte), long func()) error {
+	lines := bufio.NewReaderSize(input, maxEntryBytes)
 	for {
-		line, err := lines.ReadSlice('\n')
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			s.rules[ruleUnreadable]++
+		text, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long()
 			err = skipLine(lines)
-		case err == nil || errors.Is(err, io.EOF) && counted.N > 0:
-			s.add(line)
+		} else if err == nil {
+			line(text)
 		}
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
-			return s.status(counted.N <= 0), fmt.Errorf("read squid's access log: %w", err)
+			return fmt.Errorf("read squid's access log: %w", err)
 		}
 	}
-	return s.status(counted.N <= 0), nil
 }
 
 func skipLine(lines *bufio.Reader) error {
@@ -64,17 +77,19 @@ func skipLine(lines *bufio.Reader) error {
 type summary struct {
 	total        v1alpha1.EgressStatus
 	rules, hosts map[string]int64
+	begun        bool // the first line of the log was seen
 }
 
 func (s *summary) add(line []byte) {
-	if line = bytes.TrimSpace(line); len(line) == 0 {
+	if !bytes.HasPrefix(line, []byte(`{"v":`)) {
 		return
 	}
-	e, err := parseEntry(line)
+	e, err := parseEntry(bytes.TrimSuffix(line, []byte("\n")))
 	if err != nil {
 		s.rules[ruleUnreadable]++
 		return
 	}
+	s.begun = s.begun || e.Start != ""
 	class, rule := e.classify(MaxResponseMiB << 20)
 	switch class {
 	case ignored:
@@ -89,7 +104,7 @@ func (s *summary) add(line []byte) {
 	if rule == RuleRedirect || isRedirect(e.Upstream) {
 		s.total.Redirects++
 	}
-	s.total.Bytes += max(e.ReplyBytes, 0)
+	s.total.Bytes += min(max(e.ReplyBytes, 0), maxEntryReply)
 	bounded(s.rules, rule)
 	if host := e.host(); host != "" {
 		bounded(s.hosts, host)
@@ -125,7 +140,7 @@ func (e entry) host() string {
 
 func (s *summary) status(truncated bool) v1alpha1.EgressStatus {
 	out := s.total
-	out.Truncated = truncated
+	out.Truncated = truncated || !s.begun
 	for _, pair := range mostFrequent(s.rules) {
 		out.Rules = append(out.Rules, v1alpha1.RuleCount{Rule: pair.key, Count: pair.count})
 	}
@@ -147,7 +162,7 @@ func mostFrequent(counts map[string]int64) []keyCount {
 	}
 	slices.SortFunc(pairs, func(a, b keyCount) int {
 		if a.count != b.count {
-			return int(b.count - a.count)
+			return cmp.Compare(b.count, a.count)
 		}
 		return strings.Compare(a.key, b.key)
 	})

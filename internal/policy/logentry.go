@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -23,6 +24,10 @@ type entry struct {
 	ErrDetail    string `json:"err_detail"`
 }
 
+// loggedRule is what a rule's name can be: allow_ and a policy's name of 32 bytes
+// are the longest there are.
+var loggedRule = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
 // parseEntry reads one line. Squid quotes what clients and registries chose but
 // leaves control bytes other than line ends as they came; JSON does not admit
 // them, so they are escaped first.
@@ -30,6 +35,9 @@ func parseEntry(line []byte) (entry, error) {
 	var e entry
 	if err := json.Unmarshal(escapeControls(line), &e); err != nil {
 		return entry{}, fmt.Errorf("read an access log line: %w", err)
+	}
+	if e.Rule = orElse(e.Rule, ""); e.Rule != "" && !loggedRule.MatchString(e.Rule) {
+		return entry{}, fmt.Errorf("%.80q is no rule's name", e.Rule)
 	}
 	if e.Version != 1 {
 		return entry{}, fmt.Errorf("an access log line of version %d, want 1", e.Version)
@@ -85,7 +93,7 @@ func (e entry) classify(maxBytes int64) (class, string) {
 		return ignored, ""
 	case strings.HasPrefix(e.Rule, allowPrefix):
 		return e.classifyAllowed(maxBytes)
-	case orElse(e.Rule, "") != "":
+	case e.Rule != "":
 		return denied, e.Rule
 	}
 	return e.classifyUnnamed()

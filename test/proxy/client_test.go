@@ -12,17 +12,23 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 const clientTimeout = 20 * time.Second
+
+var ports atomic.Int32
+
+// nextPort hands out each client port once: entries in the log are found by it.
+func nextPort() int { return 10000 + int(ports.Add(1))%22000 }
 
 func dial(namespace, from, to string) (net.Conn, error) {
 	var conn net.Conn
 	err := inNamespace(namespace, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), clientTimeout)
 		defer cancel()
-		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from), Port: nextPort()}}
 		var err error
 		conn, err = dialer.DialContext(ctx, "tcp", to)
 		return err

@@ -238,7 +238,7 @@ func TestSquidEnforcesTheTable(t *testing.T) {
 			}
 		})
 	}
-	writeReport(t, report)
+	writeReport(t, report, s.log())
 	t.Run("nothing reached a forbidden address", func(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -270,7 +270,9 @@ func TestSquidEnforcesTheTable(t *testing.T) {
 	})
 }
 
-func writeReport(t *testing.T, report []verdict) {
+// writeReport writes the verdicts, and the access log they were read from beside
+// them, where ZT_PROXY_VERDICTS says.
+func writeReport(t *testing.T, report []verdict, log string) {
 	t.Helper()
 	path := os.Getenv("ZT_PROXY_VERDICTS")
 	if path == "" {
@@ -282,6 +284,9 @@ func writeReport(t *testing.T, report []verdict) {
 	}
 	if err == nil {
 		err = os.WriteFile(path, append(text, '\n'), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(filepath.Dir(path), "access.log"), []byte(log), 0o644)
 	}
 	if err != nil {
 		t.Errorf("write the verdicts: %v", err)
