@@ -59,7 +59,8 @@ func Detect(root model.RootFiles) (model.Detection, error) {
 	if err != nil {
 		return model.Detection{}, err
 	}
-	locked, err := readLock(lockfile)
+	overrides, _ := member[*boundedjson.Object](manifest, "overrides")
+	locked, err := readLock(lockfile, overrides)
 	if err != nil {
 		return model.Detection{}, err
 	}

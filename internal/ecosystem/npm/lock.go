@@ -19,7 +19,8 @@ type locked struct {
 }
 
 var (
-	packageName = regexp.MustCompile(`^(?:@[a-z0-9~-][a-z0-9._~-]*/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*$`)
+	// packageName is what the proxy policy admits in a path.
+	packageName = regexp.MustCompile(`^(?:@[a-z0-9][a-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]*$`)
 	// location is where a package is installed: node_modules folders within packages.
 	location = regexp.MustCompile(`^(?:node_modules/(?:@[^/]+/)?[^/]+/)*node_modules/((?:@[^/]+/)?[^/]+)$`)
 	release  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
@@ -28,8 +29,8 @@ var (
 const maxName = 214
 
 // readLock checks every entry of a lockfile and returns the fetched packages in the
-// lockfile's order.
-func readLock(lockfile *boundedjson.Object) ([]locked, error) {
+// lockfile's order. overrides are package.json's, which the lockfile does not repeat.
+func readLock(lockfile, overrides *boundedjson.Object) ([]locked, error) {
 	if err := lockVersion(lockfile); err != nil {
 		return nil, err
 	}
@@ -42,6 +43,7 @@ func readLock(lockfile *boundedjson.Object) ([]locked, error) {
 	if err := l.collect(packages); err != nil {
 		return nil, err
 	}
+	l.overridden(overrides)
 	if l.entries[""] == nil {
 		return nil, refusal.New(v1alpha1.DetailInvalidLockfile, "packages", "package-lock.json has no entry for the project itself")
 	}
@@ -98,14 +100,43 @@ func (l *lock) collect(packages *boundedjson.Object) error {
 				continue
 			}
 			for _, name := range edges.Keys() {
-				spec, _ := member[string](edges, name)
-				if target, _, ok := aliased(spec); ok {
+				if target, _, ok := aliased(stringOf(edges, name)); ok {
 					l.aliases[[2]string{name, target}] = true
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// overridden reads the aliases among package.json's overrides, which may be nested
+// and may qualify a name by a range.
+func (l *lock) overridden(overrides *boundedjson.Object) {
+	if overrides == nil {
+		return
+	}
+	for _, key := range overrides.Keys() {
+		name := key
+		if at := strings.LastIndex(key, "@"); at > 0 {
+			name = key[:at]
+		}
+		if spec, ok := member[string](overrides, key); ok {
+			if target, _, ok := aliased(spec); ok {
+				l.aliases[[2]string{name, target}] = true
+			}
+		}
+		if nested, ok := member[*boundedjson.Object](overrides, key); ok {
+			l.overridden(nested)
+			if target, _, ok := aliased(stringOf(nested, ".")); ok {
+				l.aliases[[2]string{name, target}] = true
+			}
+		}
+	}
+}
+
+func stringOf(object *boundedjson.Object, key string) string {
+	text, _ := member[string](object, key)
+	return text
 }
 
 func (l *lock) root() error {
@@ -181,11 +212,11 @@ func (l *lock) fetched(entry *boundedjson.Object, installed string) (locked, err
 	if err != nil {
 		return locked{}, err
 	}
-	version, _ := member[string](entry, "version")
+	version := stringOf(entry, "version")
 	if !release.MatchString(version) {
 		return locked{}, refusal.New(v1alpha1.DetailInvalidLockfile, installed, "its version is not X.Y.Z")
 	}
-	resolved, _ := member[string](entry, "resolved")
+	resolved := stringOf(entry, "resolved")
 	if !isTarball(resolved, name, version) {
 		return locked{}, unsupportedDependency(installed,
 			"it is not resolved to the registry's own tarball of its name and version")
