@@ -86,7 +86,7 @@ func NewEvaluator(spec v1alpha1.ProxyPolicySpec, params SquidParams) (*Evaluator
 		return nil, err
 	}
 	e := &Evaluator{
-		mirror: mirror, methods: spec.Methods, forbidden: forbidden(spec),
+		mirror: mirror, methods: spec.Methods, forbidden: Forbidden(spec),
 		maxBytes: int64(spec.MaxResponseMiB) << 20,
 	}
 	for _, host := range spec.Hosts {

@@ -104,12 +104,13 @@ func FuzzCompilePattern(f *testing.F) {
 		if strings.ContainsAny(pattern, " \t\r\n\"'#") || strings.Contains(pattern, "${") {
 			t.Errorf("%q would not be one word of squid.conf", pattern)
 		}
-		// Go's own POSIX mode refuses what only Perl's syntax has.
+		// Go's own POSIX mode refuses what only Perl's syntax has. It also takes line
+		// ends for ends of text, which neither RE2 nor Squid does, so no path has one.
 		posix, err := regexp.CompilePOSIX(pattern)
 		if err != nil {
 			t.Fatalf("%q is not a POSIX expression: %v", pattern, err)
 		}
-		for _, path := range []string{"/", "/a", "/a\n", "/a/b", "x/a", "/@a/b"} {
+		for _, path := range []string{"/", "/a", "/a/b", "x/a", "/@a/b"} {
 			if compiled.MatchString(path) != posix.MatchString(path) {
 				t.Errorf("%q matches %q in one syntax only", pattern, path)
 			}

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
@@ -38,7 +37,7 @@ func (c *squidConfig) facts(spec v1alpha1.ProxyPolicySpec, mirror netip.Addr) {
 		}
 	}
 	c.line("acl registry_hosts dstdomain -n %s", strings.Join(names, " "))
-	for _, prefix := range forbidden(spec) {
+	for _, prefix := range Forbidden(spec) {
 		c.line("acl forbidden_dst dst %s", prefix)
 	}
 	// 304 answers a mirror's conditional request; every other 3xx is a redirect.
@@ -98,30 +97,6 @@ func (c *squidConfig) replyRules(spec v1alpha1.ProxyPolicySpec) {
 	c.line("http_reply_access deny redirect_status rule_%s", RuleRedirect)
 	c.lines("http_reply_access allow all")
 	c.line("reply_body_max_size %d MB", spec.MaxResponseMiB)
-}
-
-// forbidden returns the built-in and the policy's own ranges, without those that
-// lie inside another: Squid warns about overlaps, and a warning is refused.
-func forbidden(spec v1alpha1.ProxyPolicySpec) []netip.Prefix {
-	all := slices.Clone(builtinForbidden)
-	for _, text := range spec.ForbiddenDestinations {
-		if prefix, err := parseDestination(text); err == nil {
-			all = append(all, prefix)
-		}
-	}
-	slices.SortFunc(all, func(a, b netip.Prefix) int {
-		if order := a.Addr().Compare(b.Addr()); order != 0 {
-			return order
-		}
-		return a.Bits() - b.Bits()
-	})
-	var kept []netip.Prefix
-	for _, prefix := range all {
-		if n := len(kept); n == 0 || !kept[n-1].Contains(prefix.Addr()) {
-			kept = append(kept, prefix)
-		}
-	}
-	return kept
 }
 
 func join[T ~string](items []T) string {

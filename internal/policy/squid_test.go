@@ -138,7 +138,7 @@ func TestForbiddenRangesNeverOverlap(t *testing.T) {
 	if problems := Validate(spec); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	ranges := forbidden(spec)
+	ranges := Forbidden(spec)
 	for i, a := range ranges {
 		for _, b := range ranges[i+1:] {
 			if a.Overlaps(b) {
