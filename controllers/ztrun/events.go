@@ -22,7 +22,8 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		return err
 	}
 	for _, c := range status.Transitions(s.base.Status.Conditions, s.run.Status.Conditions) {
-		if c.Reason == v1alpha1.DetailNotReached.Reason() {
+		pending := c.Type == v1alpha1.ConditionComplete && c.Status != metav1.ConditionTrue
+		if pending || c.Reason == v1alpha1.DetailNotReached.Reason() {
 			continue
 		}
 		r.Events.Eventf(s.run, nil, eventType(s, c), c.Reason, c.Type, "%s", safetext.Line(note(c), maxNote))

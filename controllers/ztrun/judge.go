@@ -3,7 +3,6 @@ package ztrun
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,32 +39,22 @@ func (r *Reconciler) copiedDigest(ctx context.Context, s *scope) (string, error)
 	return config.Annotations[sourceDigestAnnotation], nil
 }
 
-// decide is the outcome of a finished execution. It is pure. Whatever does not fit
-// together makes the run inconclusive, never a verdict.
+// decide is the outcome of a finished execution. It is pure. What verdict.Judge
+// cannot see is added here: the bundle that was given, and what Squid logged.
+// Whatever does not fit together makes the run inconclusive, never a verdict.
 func decide(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) v1alpha1.Outcome {
-	if e.Failure != nil {
-		return failure(*e.Failure)
-	}
-	if subject, problem := mismatch(run, e, digest); problem != "" {
-		return incomplete(subject, problem)
-	}
 	outcome, final := verdict.Judge(e, run.Spec.Proof)
-	if !final {
-		return incomplete(outcome.Subject, strings.TrimSpace("the execution finished without evidence for a verdict. "+outcome.Message))
-	}
-	if outcome.Result == v1alpha1.ResultReproducedAndFixed && run.Status.Egress == nil {
+	switch {
+	case e.Failure != nil:
+		return outcome
+	case !final:
+		return incomplete(outcome.Subject, "the execution finished without evidence for a verdict: "+outcome.Message)
+	case e.Source != nil && e.Source.Digest != digest:
+		return incomplete("source", fmt.Sprintf("the node agent read a bundle with digest %s, it was given %s", e.Source.Digest, digest))
+	case outcome.Result == v1alpha1.ResultReproducedAndFixed && run.Status.Egress == nil:
 		return incomplete("egress", "Squid's access log of the attempt could not be read, so it is not known what the run fetched; run it again")
 	}
 	return outcome
-}
-
-// failure is the agent's own account of a failed attempt. A verdict is not the
-// agent's to give.
-func failure(f v1alpha1.Outcome) v1alpha1.Outcome {
-	if isVerdict(f.Result) {
-		return incomplete("failure", fmt.Sprintf("the node agent reported a failure of class %s, which is a verdict", f.Result))
-	}
-	return f
 }
 
 func isVerdict(result v1alpha1.Result) bool {
@@ -74,27 +63,6 @@ func isVerdict(result v1alpha1.Result) bool {
 		return true
 	}
 	return false
-}
-
-// mismatch compares the evidence with what was asked for.
-func mismatch(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) (subject, problem string) {
-	if e.Source == nil {
-		return "source", "the execution has no record of its source"
-	}
-	if e.Source.Digest != digest {
-		return "source", fmt.Sprintf("the node agent read a bundle with digest %s, it was given %s", e.Source.Digest, digest)
-	}
-	asked := map[v1alpha1.TreeName]string{
-		v1alpha1.TreeBase:           run.Spec.Proof.Base.Commit,
-		v1alpha1.TreeRegressionTest: run.Spec.Proof.RegressionTest.Commit,
-		v1alpha1.TreeCandidate:      run.Spec.Proof.Candidate.Commit,
-	}
-	for _, tree := range e.Trees {
-		if tree.Commit != asked[tree.Name] {
-			return string(tree.Name), fmt.Sprintf("tree %s was executed from commit %s, the run names %s", tree.Name, tree.Commit, asked[tree.Name])
-		}
-	}
-	return "", ""
 }
 
 func incomplete(subject, message string) v1alpha1.Outcome {

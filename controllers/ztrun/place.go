@@ -1,6 +1,7 @@
 package ztrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func podProblem(pod *corev1.Pod) string {
 		}
 	}
 	if len(said) == 0 {
-		return fmt.Sprintf("pod phase %s", pod.Status.Phase)
+		return fmt.Sprintf("pod phase %s", cmp.Or(pod.Status.Phase, corev1.PodPending))
 	}
 	return strings.Join(said, "; ")
 }

@@ -3,6 +3,7 @@ package ztrun
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
@@ -129,6 +130,12 @@ func admitted(s *scope) finding {
 
 func scheduled(s *scope) finding {
 	if s.cut != nil {
+		// What struck first is what people need to know; a later pass only sees that
+		// the vm pod is gone.
+		before := meta.FindStatusCondition(s.base.Status.Conditions, v1alpha1.ConditionScheduled)
+		if before != nil && before.Reason == v1alpha1.DetailAttemptInterrupted.Reason() {
+			return standing(metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted, "%s", before.Message)
+		}
 		return standing(metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted,
 			"an attempt was interrupted and is made again: %s", s.cut.message)
 	}

@@ -1,0 +1,92 @@
+package builders
+
+import (
+	"k8s.io/utils/ptr"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+)
+
+// ExecutionBuilder builds a node agent's record.
+type ExecutionBuilder struct{ e v1alpha1.ExecutionStatus }
+
+// Execution is the record of an attempt whose source was read.
+func Execution(attempt int32, sourceDigest string) *ExecutionBuilder {
+	return &ExecutionBuilder{v1alpha1.ExecutionStatus{
+		Attempt: attempt,
+		State:   v1alpha1.ExecutionWaitingForProxy,
+		Source: &v1alpha1.SourceStatus{
+			Digest: sourceDigest, Ecosystem: v1alpha1.EcosystemNPM, Runtime: "node-22", Packages: 93,
+		},
+	}}
+}
+
+// State is how far the agent is.
+func (b *ExecutionBuilder) State(state v1alpha1.ExecutionState) *ExecutionBuilder {
+	b.e.State = state
+	return b
+}
+
+// Finished by itself, with the node clean.
+func (b *ExecutionBuilder) Finished() *ExecutionBuilder {
+	b.e.State, b.e.Cleaned = v1alpha1.ExecutionFinished, true
+	return b
+}
+
+// Failed ends the attempt without full evidence.
+func (b *ExecutionBuilder) Failed(result v1alpha1.Result, detail v1alpha1.Detail) *ExecutionBuilder {
+	b.e.Failure = &v1alpha1.Outcome{Result: result, Detail: detail, Message: "as the agent saw it"}
+	return b.Finished()
+}
+
+// Without drops the record of the source.
+func (b *ExecutionBuilder) Without() *ExecutionBuilder { b.e.Source = nil; return b }
+
+// Tree adds a tree whose VM is gone, with its provisioning command succeeded and
+// the given commands after it.
+func (b *ExecutionBuilder) Tree(name v1alpha1.TreeName, commit string, commands ...v1alpha1.CommandStatus) *ExecutionBuilder {
+	install := Command("install", v1alpha1.ClassSucceeded)
+	install.Phase, install.Network = v1alpha1.VMProvisioning, v1alpha1.NetworkPackageProxy
+	rebuild := Command("rebuild", v1alpha1.ClassSucceeded)
+	b.e.Trees = append(b.e.Trees, v1alpha1.TreeStatus{
+		Name: name, Commit: commit, Tree: Commit("e"), Files: 12,
+		State:                 v1alpha1.TreeDestroyed,
+		NetworkInVerification: ptr.To(false),
+		Commands:              append([]v1alpha1.CommandStatus{install, rebuild}, commands...),
+	})
+	return b
+}
+
+// Proven has the evidence of a reproduced and fixed bug.
+func (b *ExecutionBuilder) Proven() *ExecutionBuilder {
+	return b.
+		Tree(v1alpha1.TreeBase, BaseCommit, Command("suite", v1alpha1.ClassPassed)).
+		Tree(v1alpha1.TreeRegressionTest, RegressionTestCommit, Command("regression", v1alpha1.ClassFailed)).
+		Tree(v1alpha1.TreeCandidate, CandidateCommit,
+			Command("regression", v1alpha1.ClassPassed), Command("suite", v1alpha1.ClassPassed))
+}
+
+// Object returns the record.
+func (b *ExecutionBuilder) Object() *v1alpha1.ExecutionStatus { return b.e.DeepCopy() }
+
+// Command is a finished command of the verification phase, with the report that its
+// class implies.
+func Command(name string, class v1alpha1.Classification) v1alpha1.CommandStatus {
+	c := v1alpha1.CommandStatus{
+		Name: name, Argv: []string{"npm", name}, Phase: v1alpha1.VMVerification, Network: v1alpha1.NetworkNone,
+		DurationMillis: 1200, Classification: class, ExitCode: ptr.To[int32](0),
+	}
+	if name != "suite" && name != "regression" {
+		return c
+	}
+	if name == "regression" {
+		c.Argv = append(c.Argv, "--", RegressionTarget)
+	}
+	switch class {
+	case v1alpha1.ClassPassed:
+		c.Report = &v1alpha1.ReportCounts{Suites: 1, Tests: 3}
+	case v1alpha1.ClassFailed:
+		c.ExitCode = ptr.To[int32](1)
+		c.Report = &v1alpha1.ReportCounts{Suites: 1, Tests: 3, Failures: 1}
+	}
+	return c
+}
