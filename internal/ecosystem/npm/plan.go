@@ -43,8 +43,10 @@ func common() map[string]string {
 		"HOME":             brokerproto.StateDir,
 		"npm_config_cache": brokerproto.StateDir + "/npm-cache",
 		// Nothing but this environment configures npm; a tree with an .npmrc is refused.
+		// npm refuses one file in both places; the second is on the read-only root, where
+		// nothing can put it.
 		"npm_config_userconfig":   "/dev/null",
-		"npm_config_globalconfig": "/dev/null",
+		"npm_config_globalconfig": "/nonexistent/npmrc",
 		// Both ask the registry for what the policy does not admit.
 		"npm_config_audit":           "false",
 		"npm_config_update_notifier": "false",
