@@ -65,23 +65,24 @@ run_demo() {
 
 show() {
 	kubectl -n "$NAMESPACE" get ztr "$RUN" -o json >"$DEMO/ztrun.json"
-	say "" "▸ kubectl -n $NAMESPACE get ztr"
+	title "kubectl -n $NAMESPACE get ztr"
 	kubectl -n "$NAMESPACE" get ztr
-	say "" "▸ kubectl -n $NAMESPACE describe ztr $RUN"
+	title "kubectl -n $NAMESPACE describe ztr $RUN"
 	kubectl -n "$NAMESPACE" describe ztr "$RUN"
 }
 
 next() {
-	local kubeconfig=''
-	[[ $CLUSTER == existing ]] || kubeconfig="export KUBECONFIG=$KUBECONFIG PATH=$OUT/bin:$KUBE_DIR:\$PATH"
-	say "" "What to try next:" \
-		"${kubeconfig:+  $kubeconfig}" \
-		"  kubectl apply -f ${DEMO#"$ROOT"/}/manifest.yaml             the same run without the plug-in" \
-		"  kubectl zt watch -n $NAMESPACE demo-manifest           … and its verdict" \
-		"  kubectl explain ztrun.status                      what each field means" \
-		"  kubectl get ztprofile,proxypolicy -o wide         what a VM is, and what it may download" \
-		"  make demo                                         again, with everything cached" \
-		"  make demo-down                                    remove all of it"
+	local lines=()
+	[[ $CLUSTER == existing ]] || lines+=("export KUBECONFIG=$KUBECONFIG PATH=$OUT/bin:$KUBE_DIR:\$PATH")
+	lines+=(
+		"kubectl apply -f ${DEMO#"$ROOT"/}/manifest.yaml           the same run without the plug-in"
+		"kubectl zt watch -n $NAMESPACE demo-manifest         … and its verdict"
+		"kubectl explain ztrun.status                    what each field means"
+		"kubectl get ztprofile,proxypolicy               what a VM is, and what it may download"
+		"make demo                                       again, with everything cached"
+		"make demo-down                                  remove all of it"
+	)
+	title "What to try next" "${lines[@]}"
 }
 
 check_usage
@@ -94,5 +95,9 @@ timed repository "A git repository with a bug, its regression test and a fix" ""
 timed run "The proof: three fresh VMs" "" run_demo
 show
 next
-say "" "$([[ $VERDICT -eq 0 ]] && echo "✓ reproduced_and_fixed" || echo "✗ not reproduced_and_fixed (exit $VERDICT)") in $(elapsed "$DEMO_START") s"
+if [[ $VERDICT -eq 0 ]]; then
+	title "✓ reproduced_and_fixed, $(elapsed "$DEMO_START") s after make demo"
+else
+	title "✗ the verdict is not reproduced_and_fixed (exit code $VERDICT)"
+fi
 exit "$VERDICT"

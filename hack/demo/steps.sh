@@ -6,12 +6,15 @@ TIMINGS=()
 # shellcheck disable=SC2034 # read by demo.sh
 DEMO_START=$EPOCHREALTIME
 
+# title TEXT…: what comes next, and lines that belong to it.
+title() { printf '\n▸ %s\n' "$1" >&2; shift; [[ $# -eq 0 ]] || printf '  %s\n' "$@" >&2; }
+
 # timed NAME WHAT PATHS COMMAND… runs one step of the demo. PATHS, separated by blanks, are what it makes: if none of
 # them changed, the step was cached. An empty PATHS marks a step that is done anew each time.
 timed() {
 	local name=$1 what=$2 paths=$3 start=$EPOCHREALTIME stamp cached=false
 	shift 3
-	say "" "▸ $what"
+	title "$what"
 	stamp=$(mktemp)
 	"$@" >&2
 	# shellcheck disable=SC2086 # a list of paths
