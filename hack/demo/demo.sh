@@ -85,19 +85,29 @@ next() {
 	title "What to try next" "${lines[@]}"
 }
 
-check_usage
-RUN=demo-$(date -u +%H%M%S) VERDICT=0
-trap write_timings EXIT
-if [[ $CLUSTER == dev ]]; then cluster; else existing_cluster; fi
-images
-timed install "The chart: operator, node agent, default profile and policy" "" "$ROOT/hack/demo/install.sh"
-timed repository "A git repository with a bug, its regression test and a fix" "" prepare_run
-timed run "The proof: three fresh VMs" "" run_demo
-show
-next
-if [[ $VERDICT -eq 0 ]]; then
-	title "✓ reproduced_and_fixed, $(elapsed "$DEMO_START") s after make demo"
-else
-	title "✗ the verdict is not reproduced_and_fixed (exit code $VERDICT)"
-fi
-exit "$VERDICT"
+# verdict: the last word, and the exit code.
+verdict() {
+	if [[ $VERDICT -eq 0 ]]; then
+		title "✓ reproduced_and_fixed, $(elapsed "$DEMO_START") s after make demo"
+	else
+		title "✗ the verdict is not reproduced_and_fixed (exit code $VERDICT)"
+	fi
+	exit "$VERDICT"
+}
+
+# One function, so that bash has read the whole script before a long step begins.
+main() {
+	check_usage
+	RUN=demo-$(date -u +%H%M%S) VERDICT=0
+	trap write_timings EXIT
+	if [[ $CLUSTER == dev ]]; then cluster; else existing_cluster; fi
+	images
+	timed install "The chart: operator, node agent, default profile and policy" "" "$ROOT/hack/demo/install.sh"
+	timed repository "A git repository with a bug, its regression test and a fix" "" prepare_run
+	timed run "The proof: three fresh VMs" "" run_demo
+	show
+	next
+	verdict
+}
+
+main
