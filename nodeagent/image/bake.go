@@ -152,9 +152,6 @@ func (s *Store) runtime(ctx context.Context, reference string, progress func(str
 	if err != nil {
 		return nil, err
 	}
-	if input.Tool, err = toolDigest("mkfs.erofs"); err != nil {
-		return nil, err
-	}
 	return s.make(input, progress, func(stage string) (map[string]string, error) {
 		image, err := s.flatten(ctx, reference, stage, progress)
 		if err != nil {
@@ -166,11 +163,8 @@ func (s *Store) runtime(ctx context.Context, reference string, progress func(str
 			}
 		}
 		progress("packing the root file system")
-		root, packed := filepath.Join(stage, "root"), filepath.Join(stage, "root.erofs")
-		if err := image.write(root); err != nil {
-			return nil, err
-		}
-		return map[string]string{"root": packed}, makeErofs(ctx, root, packed)
+		path := filepath.Join(stage, "root.erofs")
+		return map[string]string{"root": path}, unpackable(reference, image.pack(path))
 	})
 }
 

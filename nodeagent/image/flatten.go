@@ -84,35 +84,6 @@ func unpackable(reference string, err error) error {
 	}
 }
 
-// write materialises the flattened image at root and removes the spool.
-func (f *flat) write(root string) error {
-	if err := os.Mkdir(root, private); err != nil {
-		return err
-	}
-	spoolFD, err := openFolder(f.spool)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(spoolFD)
-	rootFD, err := openFolder(root)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(rootFD)
-	if err := materialise(f.tree.root, spoolFD, rootFD); err != nil {
-		return err
-	}
-	return os.RemoveAll(f.spool)
-}
-
-func openFolder(path string) (int, error) {
-	fd, err := unix.Open(path, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("open %s: %w", path, err)
-	}
-	return fd, nil
-}
-
 // cancelReader ends a stream when its context does.
 type cancelReader struct {
 	ctx context.Context

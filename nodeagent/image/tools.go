@@ -11,9 +11,8 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/safetext"
 )
 
-// The fixed identifiers of our file systems: a random one would change the digest.
+// The fixed identifiers of run disks: a random one would change the digest.
 const (
-	erofsUUID    = "7a740000-0000-4000-8000-000000000001"
 	ext4UUID     = "7a740000-0000-4000-8000-000000000002"
 	ext4HashSeed = "7a740000-0000-4000-8000-000000000003"
 )
@@ -52,12 +51,6 @@ func lookTool(name string) (string, error) {
 		missing = err
 	}
 	return "", fmt.Errorf("%s is not installed on the node: %w", name, missing)
-}
-
-// makeErofs packs a folder into an uncompressed read-only image. Names are sorted
-// by the tool; times, owners, attributes and identifiers are fixed here.
-func makeErofs(ctx context.Context, folder, image string) error {
-	return run(ctx, "mkfs.erofs", "--quiet", "-x-1", "-T0", "-U"+erofsUUID, "--all-root", image, folder)
 }
 
 // makeExt4 turns an empty file of the final size into a file system without a

@@ -1,25 +1,24 @@
 package source
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
 
-	"github.com/ai-dossier/zt-operator/internal/safetext"
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs"
 )
 
-// Owner of everything on a tree's disk: the worker's user in the VM.
-const workerID = 1000
-
-const treeUUID = "7a740000-0000-4000-8000-000000000004"
+// Owner of everything on a tree's disk: the worker's user in the VM. The
+// identifier is fixed: the same tree is the same bytes.
+var diskOptions = erofs.Options{UID: 1000, GID: 1000, UUID: [16]byte{0x7a, 0x74, 6: 0x40, 8: 0x80, 15: 4}}
 
 // writeDisk writes a tree of the repository as an erofs image. It runs in the
 // child. Symbolic links are kept, wherever they point: they are the repository's
-// own and mean something only inside the VM; nothing here follows one.
+// own and mean something only inside the VM; here they are never even files.
 func writeDisk(tree string) error {
 	if !objectID.MatchString(tree) {
 		return errors.New("write a disk: no object id")
@@ -28,67 +27,114 @@ func writeDisk(tree string) error {
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp(workInRoot, "tree-")
+	root, nodes := nodesOf(files)
+	if err := readLinks(files, nodes); err != nil {
+		return err
+	}
+	image, err := erofs.New(root, diskOptions)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
-	if err := os.Chmod(folder, 0o755); err != nil {
+	// What an earlier, interrupted child left.
+	path := filepath.Join(workInRoot, diskName)
+	if err := os.RemoveAll(path); err != nil {
 		return err
 	}
-	if err := writeFiles(folder, files); err != nil {
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
 		return err
 	}
-	return pack(folder, filepath.Join(workInRoot, diskName))
+	defer out.Close()
+	if err := writeImage(out, image, files, nodes); err != nil {
+		return err
+	}
+	return out.Close()
 }
 
-func writeFiles(folder string, files []file) error {
-	made := map[string]bool{".": true}
-	return eachBlob(files, func(f file, content io.Reader) error {
-		if parent := filepath.Dir(f.path); !made[parent] {
-			if err := os.MkdirAll(filepath.Join(folder, parent), 0o755); err != nil {
-				return err
+// nodesOf makes the tree of nodes; the second result has those of the files, in
+// their order.
+func nodesOf(files []file) (*erofs.Node, []*erofs.Node) {
+	newFolder := func() *erofs.Node {
+		return &erofs.Node{Mode: fs.ModeDir | 0o755, Entries: map[string]*erofs.Node{}}
+	}
+	root := newFolder()
+	nodes := make([]*erofs.Node, len(files))
+	for i, f := range files {
+		folder, rest := root, f.path
+		for {
+			segment, below, nested := strings.Cut(rest, "/")
+			if !nested {
+				break
 			}
-			made[parent] = true
+			if folder.Entries[segment] == nil {
+				folder.Entries[segment] = newFolder()
+			}
+			folder, rest = folder.Entries[segment], below
 		}
-		return writeFile(filepath.Join(folder, f.path), f, content)
-	})
+		nodes[i] = f.node()
+		folder.Entries[rest] = nodes[i]
+	}
+	return root, nodes
 }
 
-func writeFile(path string, f file, content io.Reader) error {
-	if f.link {
+func (f file) node() *erofs.Node {
+	switch {
+	case f.link:
+		return &erofs.Node{Mode: fs.ModeSymlink | 0o777}
+	case f.executable:
+		return &erofs.Node{Mode: 0o755, Size: f.size}
+	default:
+		return &erofs.Node{Mode: 0o644, Size: f.size}
+	}
+}
+
+// readLinks fills in the targets of symbolic links.
+func readLinks(files []file, nodes []*erofs.Node) error {
+	var links []file
+	var at []*erofs.Node
+	for i, f := range files {
+		if f.link {
+			links, at = append(links, f), append(at, nodes[i])
+		}
+	}
+	i := 0
+	return eachBlob(links, func(f file, content io.Reader) error {
 		target, err := io.ReadAll(content)
 		if err != nil {
 			return err
 		}
-		if bytes.IndexByte(target, 0) >= 0 {
+		if strings.ContainsRune(string(target), 0) {
 			return unsupported(f.path, "it has a symbolic link with an impossible target")
 		}
-		return os.Symlink(string(target), path)
-	}
-	mode := os.FileMode(0o644)
-	if f.executable {
-		mode = 0o755
-	}
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, content)
-	if closing := out.Close(); err == nil {
-		err = closing
-	}
-	return err
+		at[i].Target = string(target)
+		i++
+		return nil
+	})
 }
 
-// pack makes the image: the same tree is the same bytes.
-func pack(folder, image string) error {
-	cmd := exec.Command("/usr/bin/mkfs.erofs", "--quiet", "-x-1", "-T0", "-U"+treeUUID,
-		fmt.Sprintf("--force-uid=%d", workerID), fmt.Sprintf("--force-gid=%d", workerID), image, folder)
-	complaint := &boundedBuffer{left: maxStderr, drop: true}
-	cmd.Stderr = complaint
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("mkfs.erofs: %w: %s", err, safetext.Tail(complaint.Bytes(), 256))
+// writeImage streams the files in the image's order, so that it is written from
+// its start to its end.
+func writeImage(out *os.File, image *erofs.Image, files []file, nodes []*erofs.Node) error {
+	if err := image.WriteMetadata(out); err != nil {
+		return err
+	}
+	fileOf := make(map[*erofs.Node]file, len(files))
+	for i, n := range nodes {
+		fileOf[n] = files[i]
+	}
+	order := image.Files()
+	ordered := make([]file, len(order))
+	for i, n := range order {
+		ordered[i] = fileOf[n]
+	}
+	i := 0
+	err := eachBlob(ordered, func(_ file, content io.Reader) error {
+		n := order[i]
+		i++
+		return image.WriteFile(out, n, content)
+	})
+	if err != nil {
+		return fmt.Errorf("write a disk: %w", err)
 	}
 	return nil
 }

@@ -13,14 +13,6 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 )
 
-// TestMain lets the test binary be its own child, as the node agent is.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == ChildArgument {
-		ChildMain()
-	}
-	os.Exit(m.Run())
-}
-
 const testUID = 71234
 
 // repo is a bare git repository that tests write objects to directly.
