@@ -17,6 +17,10 @@ cat >/tmp/config.json <<'CONFIG'
  "packages":{"**":{"access":"$all","proxy":"upstream"}},"middlewares":{},
  "log":{"type":"stdout","format":"json","level":"error"}}
 CONFIG
-NODE_COMPILE_CACHE=/opt/mirror/compile-cache node warm.js /tmp/config.json
+# Node keeps a cache for each user: the mirror's own has to fill it.
+install -d -o 1000 -g 1000 compile-cache /tmp/storage
+setpriv --reuid 1000 --regid 1000 --clear-groups \
+	env NODE_COMPILE_CACHE=/opt/mirror/compile-cache node warm.js /tmp/config.json
 rm -rf /tmp/storage /tmp/config.json
+chown -R 0:0 compile-cache
 chmod -R a+rX,go-w /opt/mirror
