@@ -26,6 +26,7 @@ type Relay struct {
 	peer net.IP
 	dial func()
 
+	pace    pace
 	unkeyed chan struct{}
 	keyed   chan net.Conn
 }

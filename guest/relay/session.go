@@ -49,6 +49,9 @@ func (s *session) carry(worker net.Conn) {
 		return
 	}
 	defer s.untrack(worker)
+	if !s.pause(s.relay.pace.delay(time.Now())) {
+		return
+	}
 	s.relay.dial()
 	patience := time.NewTimer(pairWait)
 	defer patience.Stop()
@@ -61,6 +64,16 @@ func (s *session) carry(worker net.Conn) {
 		}
 	case <-s.done:
 	case <-patience.C:
+	}
+}
+
+// pause waits; false if the session ended meanwhile.
+func (s *session) pause(wait time.Duration) bool {
+	select {
+	case <-time.After(wait):
+		return true
+	case <-s.done:
+		return false
 	}
 }
 
