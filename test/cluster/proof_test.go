@@ -1,0 +1,171 @@
+//go:build cluster
+
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+)
+
+// TestProofs asks two questions at once on a cluster that may have room for one: a
+// fix that works, and a suite that is broken before it.
+func TestProofs(t *testing.T) {
+	fits := roomForTwo(t)
+	works := create(t, request(t, repository(t, nil)))
+	placed(t, works)
+	broken := create(t, request(t, repository(t, func(t *testing.T, base string) {
+		text := "import test from 'node:test';\ntest('always fails', () => { throw new Error('broken before'); });\n"
+		if err := os.WriteFile(filepath.Join(base, "test/broken.test.js"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})))
+	waited := waitedForRoom(t, broken, fits)
+	if !fits && !waited {
+		t.Error("there is room for one run, but the second did not wait for capacity")
+	}
+	t.Run("a fix that works is reproduced_and_fixed", func(t *testing.T) {
+		reproducedAndFixed(t, finished(t, works, proofTime))
+	})
+	t.Run("a suite that fails on the base is inconclusive", func(t *testing.T) {
+		run := finished(t, broken, proofTime)
+		wantOutcome(t, run, v1alpha1.ResultInconclusive, v1alpha1.DetailBaseSuiteFailed)
+		if n := len(run.Status.Execution.Trees); n != 1 {
+			t.Errorf("%d trees were executed, want only the base", n)
+		}
+		nothingLeft(t, run)
+	})
+}
+
+// roomForTwo reports whether the nodes' CPUs hold two vm pods at once.
+func roomForTwo(t *testing.T) bool {
+	t.Helper()
+	var profile v1alpha1.ZTProfile
+	if err := kube.Get(t.Context(), client.ObjectKey{Name: "default"}, &profile); err != nil {
+		t.Fatal(err)
+	}
+	request := int64(profile.Spec.VM.CPUs) * 1000
+	if q := profile.Spec.VM.CPURequest; q != nil {
+		request = q.MilliValue()
+	}
+	var nodes corev1.NodeList
+	if err := kube.List(t.Context(), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	// The system's own pods always ask for something, so equal is too little.
+	var rooms int64
+	for i := range nodes.Items {
+		rooms += (nodes.Items[i].Status.Allocatable.Cpu().MilliValue() - 1) / request
+	}
+	return rooms >= 2
+}
+
+// placed waits until the run has its node.
+func placed(t *testing.T, run *v1alpha1.ZTRun) {
+	t.Helper()
+	eventually(t, t.Context(), "the run is placed", func() bool {
+		now := &v1alpha1.ZTRun{}
+		return kube.Get(t.Context(), client.ObjectKeyFromObject(run), now) == nil && now.Status.NodeName != ""
+	})
+}
+
+// waitedForRoom watches the run until it waits for capacity or has a node.
+func waitedForRoom(t *testing.T, run *v1alpha1.ZTRun, fits bool) (waited bool) {
+	t.Helper()
+	eventually(t, t.Context(), "the second run waits or is placed", func() bool {
+		now := &v1alpha1.ZTRun{}
+		if kube.Get(t.Context(), client.ObjectKeyFromObject(run), now) != nil {
+			return false
+		}
+		c := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionScheduled)
+		waited = c != nil && c.Reason == v1alpha1.DetailWaitingForCapacity.Reason() && strings.Contains(c.Message, "Insufficient cpu")
+		return now.Status.NodeName != "" || (!fits && waited)
+	})
+	return waited
+}
+
+func reproducedAndFixed(t *testing.T, run *v1alpha1.ZTRun) {
+	wantOutcome(t, run, v1alpha1.ResultReproducedAndFixed, v1alpha1.DetailReproducedAndFixed)
+	execution := run.Status.Execution
+	if execution == nil {
+		t.Fatal("there is no record of the execution")
+	}
+	var suites []string
+	for i := range execution.Trees {
+		tree := &execution.Trees[i]
+		if has := tree.NetworkInVerification; has == nil || *has {
+			t.Errorf("%s: network in verification = %v, want false", tree.Name, has)
+		}
+		if tree.Timings.BootMillis <= 0 || tree.Timings.PhaseSwitchMillis <= 0 {
+			t.Errorf("%s: timings are missing: %+v", tree.Name, tree.Timings)
+		}
+		for j := range tree.Commands {
+			if c := &tree.Commands[j]; c.Report != nil {
+				suites = append(suites, string(tree.Name)+" "+c.Name+" "+string(c.Classification))
+			}
+		}
+	}
+	want := []string{"Base suite passed", "RegressionTest regression failed", "Candidate regression passed", "Candidate suite passed"}
+	if !slices.Equal(suites, want) {
+		t.Errorf("suites = %q, want %q", suites, want)
+	}
+	if e := run.Status.Egress; e == nil || e.Admitted == 0 || e.Denied != 0 {
+		t.Errorf("egress = %+v, want requests admitted and none denied", e)
+	}
+	for _, c := range run.Status.Conditions {
+		if c.Status != "True" || c.Message == "" {
+			t.Errorf("condition %s is %s (%q), want True and a message", c.Type, c.Status, c.Message)
+		}
+	}
+	if n := len(run.Status.Conditions); n != 9 {
+		t.Errorf("%d conditions, want 9", n)
+	}
+	nothingLeft(t, run)
+	wantEvents(t, run)
+}
+
+// wantEvents checks that each condition that became true was told of once.
+func wantEvents(t *testing.T, run *v1alpha1.ZTRun) {
+	t.Helper()
+	var events eventsv1.EventList
+	if err := kube.List(t.Context(), &events, client.InNamespace(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]int{}
+	for i := range events.Items {
+		if e := &events.Items[i]; e.Regarding.UID == run.UID {
+			told[e.Reason]++
+		}
+	}
+	for _, c := range run.Status.Conditions {
+		if told[c.Reason] != 1 {
+			t.Errorf("%d events with reason %s, want 1 (told: %v)", told[c.Reason], c.Reason, told)
+		}
+	}
+}
+
+func wantOutcome(t *testing.T, run *v1alpha1.ZTRun, result v1alpha1.Result, detail v1alpha1.Detail) {
+	t.Helper()
+	outcome := run.Status.Outcome
+	if outcome == nil {
+		t.Fatal("there is no outcome")
+	}
+	if outcome.Result != result || outcome.Detail != detail {
+		t.Errorf("outcome = %s/%s (%s: %s), want %s/%s", outcome.Result, outcome.Detail, outcome.Subject, outcome.Message, result, detail)
+	}
+	if outcome.Message == "" {
+		t.Error("the outcome has no message")
+	}
+	if entry, ok := v1alpha1.Explain(outcome.Detail); !ok || entry.Remedy == "" {
+		t.Errorf("the catalogue has no remedy for %s", outcome.Detail)
+	}
+}
