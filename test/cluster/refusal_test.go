@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,7 +112,7 @@ func profileWithoutNode(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := kube.Delete(t.Context(), nowhere); client.IgnoreNotFound(err) != nil {
+		if err := kube.Delete(context.Background(), nowhere); client.IgnoreNotFound(err) != nil {
 			t.Errorf("delete the profile: %v", err)
 		}
 	})
