@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,7 +54,7 @@ func connect(ctx context.Context, socket, port int) (net.Conn, error) {
 	return net.FileConn(file)
 }
 
-// awaitConnect waits until the socket is writable and asks how that came about.
+// awaitConnect waits until the connection is made or refused.
 func awaitConnect(ctx context.Context, file *os.File) error {
 	stop := context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -63,19 +62,10 @@ func awaitConnect(ctx context.Context, file *os.File) error {
 	if err != nil {
 		return err
 	}
-	asked := false
 	var outcome error
-	err = raw.Write(func(fd uintptr) bool {
-		if !asked {
-			asked = true
-			return false
-		}
-		code, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
-		if err == nil && code != 0 {
-			err = syscall.Errno(code)
-		}
-		outcome = err
-		return true
+	err = raw.Write(func(fd uintptr) (over bool) {
+		over, outcome = connected(int(fd))
+		return over
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -84,6 +74,23 @@ func awaitConnect(ctx context.Context, file *os.File) error {
 		return err
 	}
 	return outcome
+}
+
+// connected asks for the state each time, the first included: the poller tells of a
+// change once, and it may have come before anybody waited for it.
+func connected(socket int) (over bool, err error) {
+	code, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return true, err
+	}
+	if code != 0 {
+		return true, unix.Errno(code)
+	}
+	_, err = unix.Getpeername(socket)
+	if errors.Is(err, unix.ENOTCONN) {
+		return false, nil
+	}
+	return true, err
 }
 
 func freePort() (int, error) {
