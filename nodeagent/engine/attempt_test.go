@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -226,5 +227,12 @@ func TestExecuteEndsWithItsContext(t *testing.T) {
 				t.Errorf("detail %s, want %s (%v)", got, tc.want, err)
 			}
 		})
+	}
+}
+
+func TestOutcomeOfAnAbandonedAttemptIsAnInterruption(t *testing.T) {
+	err := fmt.Errorf("the node agent was restarted: %w", ErrInterrupted)
+	if got := OutcomeOf(t.Context(), err).Detail; got != v1alpha1.DetailExecutionInterrupted {
+		t.Errorf("detail %s: only an interruption is tried again", got)
 	}
 }

@@ -56,9 +56,9 @@ func OutcomeOf(ctx context.Context, err error) v1alpha1.Outcome {
 
 func detailOf(ctx context.Context, err error) (v1alpha1.Detail, string) {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, ErrRunTimedOut):
+	case errors.Is(cause, ErrRunTimedOut), errors.Is(err, ErrRunTimedOut):
 		return v1alpha1.DetailRunTimedOut, ""
-	case cause != nil:
+	case cause != nil, errors.Is(err, ErrInterrupted):
 		return v1alpha1.DetailExecutionInterrupted, ""
 	}
 	var refusal *ecosystem.Refusal

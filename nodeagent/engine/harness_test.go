@@ -104,7 +104,12 @@ func (h *host) attempt() *Attempt {
 		Pod: pod{}, Trees: trees{}, Disks: disks{h.diskErr},
 		DialMirror: func(context.Context) (net.Conn, error) { return nil, errors.New("no mirror in this test") },
 		ProxyReady: h.proxyReady,
-		Record:     NewRecord(v1alpha1.ExecutionStatus{Attempt: 1, State: v1alpha1.ExecutionWaitingForProxy}),
+		Record: NewRecord(v1alpha1.ExecutionStatus{
+			Attempt: 1, State: v1alpha1.ExecutionWaitingForProxy,
+			Source: &v1alpha1.SourceStatus{
+				Digest: "sha256:" + strings.Repeat("0", 64), Ecosystem: v1alpha1.EcosystemNPM, Runtime: runtime.Name, Packages: 1,
+			},
+		}),
 	}
 }
 
