@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"unicode/utf8"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
@@ -27,6 +28,10 @@ const (
 // test as a case directly under <testsuites>, with no <testsuite> around it, so the
 // root counts as one too. A case with an error or a failure is a failure, unless
 // it is also skipped: Node marks an expected failure ("todo") with both.
+//
+// Node also writes a case named after a file that ended well without reporting any
+// test: one that has none, or one in which something called process.exit(0). Such a
+// case executed nothing, so it counts as skipped.
 func Parse(report []byte) (v1alpha1.ReportCounts, error) {
 	if len(report) > MaxBytes {
 		return v1alpha1.ReportCounts{}, fmt.Errorf("the report has more than %d bytes", MaxBytes)
@@ -52,8 +57,8 @@ type element struct {
 	name string
 	// holdsCase is true once a test case was seen directly in it.
 	holdsCase bool
-	// failed and skipped are of a test case.
-	failed, skipped bool
+	// failed, skipped and wholeFile are of a test case.
+	failed, skipped, wholeFile bool
 }
 
 type parser struct {
@@ -103,8 +108,25 @@ func (p *parser) start(t xml.StartElement) error {
 	if err := p.place(t.Name.Local, parent); err != nil {
 		return err
 	}
-	p.open = append(p.open, element{name: t.Name.Local})
+	p.open = append(p.open, element{name: t.Name.Local, wholeFile: parent == "testsuites" && namesFile(t)})
 	return nil
+}
+
+var scriptName = regexp.MustCompile(`\.[cm]?[jt]sx?$`)
+
+// namesFile reports whether a case directly under the root is one that Node's runner
+// wrote for a whole file.
+func namesFile(t xml.StartElement) bool {
+	name, class := "", ""
+	for _, attribute := range t.Attr {
+		switch attribute.Name.Local {
+		case "name":
+			name = attribute.Value
+		case "classname":
+			class = attribute.Value
+		}
+	}
+	return class == "test" && scriptName.MatchString(name)
 }
 
 // place checks that an element is where it counts, and marks what it says about its
@@ -167,6 +189,8 @@ func (p *parser) end() {
 		p.counts.Skipped++
 	case closed.failed:
 		p.counts.Failures++
+	case closed.wholeFile:
+		p.counts.Skipped++
 	}
 }
 

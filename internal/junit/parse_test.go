@@ -26,6 +26,10 @@ func TestCountsElements(t *testing.T) {
 		{"a skipped case", `<testsuite><testcase><skipped/></testcase></testsuite>`, 1, 1, 0, 1},
 		{"an expected failure of Node is skipped", `<testsuites><testcase><skipped type="todo"/><failure/></testcase></testsuites>`, 1, 1, 0, 1},
 		{"a failure of the suite itself", `<testsuite><error>hook</error><testcase/></testsuite>`, 1, 2, 1, 0},
+		{"a file of Node that reported no test", `<testsuites><testcase name="test/a.test.js" classname="test"/></testsuites>`, 1, 1, 0, 1},
+		{"a file of Node by its absolute path", `<testsuites><testcase name="/workspace/test/a.test.mjs" classname="test"/></testsuites>`, 1, 1, 0, 1},
+		{"a file of Node that failed as a whole", `<testsuites><testcase name="test/a.test.js" classname="test"><failure/></testcase></testsuites>`, 1, 1, 1, 0},
+		{"a test in a suite that is named like a file", `<testsuites><testsuite><testcase name="parses a.js" classname="test"/></testsuite></testsuites>`, 1, 1, 0, 0},
 		{"a failure inside another element is not one of the case", `<testsuite><testcase><system-out><failure/></system-out></testcase></testsuite>`, 1, 1, 0, 0},
 		{"count attributes that lie", `<testsuites tests="90" failures="0"><testsuite tests="9" failures="0"><testcase><failure/></testcase></testsuite></testsuites>`, 1, 1, 1, 0},
 		{"a failure attribute is no element", `<testsuites><testcase failure="x"/></testsuites>`, 1, 1, 0, 0},
@@ -52,7 +56,10 @@ func TestReadsTheReportsOfRealRunners(t *testing.T) {
 		want v1alpha1.ReportCounts
 	}{
 		// 13 cases: two fail, one is skipped, two are todo (one of them failing).
-		{"node-22.xml", v1alpha1.ReportCounts{Suites: 4, Tests: 13, Failures: 2, Skipped: 3}},
+		// One file has no tests.
+		{"node-22.xml", v1alpha1.ReportCounts{Suites: 4, Tests: 13, Failures: 2, Skipped: 4}},
+		{"node-22-process-exit.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 1, Skipped: 1}},
+		{"node-20-process-exit.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 1, Skipped: 1}},
 		{"node-22-control-characters.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 3, Failures: 1}},
 	}
 	for _, c := range cases {
