@@ -28,9 +28,12 @@ type Request struct {
 	// absent ones.
 	ContentLength    string
 	TransferEncoding string
-	// ServerName is the name of the client hello that the tunnel began with; empty
-	// for none, or outside a tunnel.
+	// ServerName is the name of the client hello that follows a CONNECT; empty for
+	// none.
 	ServerName string
+	// Tunnel is the host of the CONNECT that this request is asked in; empty for
+	// none. The tunnel's client hello had a server name, as every mirror's has.
+	Tunnel string
 	// Addresses are what the host resolves to.
 	Addresses []netip.Addr
 }
@@ -107,43 +110,68 @@ func NewEvaluator(spec v1alpha1.ProxyPolicySpec, params SquidParams) (*Evaluator
 // rule that matches decides, and what none admits is denied.
 func (e *Evaluator) Evaluate(r Request) Verdict {
 	host := normalHost(r.Host)
-	connect := r.Method == "CONNECT"
 	known := e.host(host)
-	path := decodePath(r.Path)
 	switch {
 	case r.Source.Unmap() != e.mirror:
 		return Verdict{Rule: RuleSource}
+	case r.Tunnel != "" && normalHost(r.Tunnel) != host:
+		return Verdict{Rule: RuleHostMismatch}
 	case isIPLiteral(host):
 		return Verdict{Rule: RuleIPLiteral}
 	case known == nil:
 		return Verdict{Rule: RuleHost}
 	case r.Port != 443:
 		return Verdict{Rule: RulePort}
-	case !connect && r.Scheme != "https":
+	}
+	if r.Method == "CONNECT" {
+		return e.evaluateConnect(r, host)
+	}
+	return e.evaluateRequest(r, known)
+}
+
+func (e *Evaluator) evaluateConnect(r Request, host string) Verdict {
+	switch rule := e.bodyRule(r); {
+	case rule != "":
+		return Verdict{Rule: rule}
+	case slices.ContainsFunc(r.Addresses, e.isForbidden):
+		return Verdict{Rule: RuleDestination}
+	case r.ServerName != "" && normalHost(r.ServerName) != host:
+		return Verdict{Rule: RuleSNI}
+	}
+	return Verdict{Allowed: true, Rule: RuleConnect}
+}
+
+func (e *Evaluator) evaluateRequest(r Request, host *evaluatedHost) Verdict {
+	path := decodePath(r.Path)
+	if r.Scheme != "https" {
 		return Verdict{Rule: RuleScheme}
-	case r.TransferEncoding != "":
-		return Verdict{Rule: RuleChunked}
-	case strings.ContainsAny(r.ContentLength, "123456789"):
-		return Verdict{Rule: RuleBody}
-	case !connect && !slices.Contains(e.methods, v1alpha1.PolicyMethod(r.Method)):
+	}
+	switch rule := e.bodyRule(r); {
+	case rule != "":
+		return Verdict{Rule: rule}
+	case !slices.Contains(e.methods, v1alpha1.PolicyMethod(r.Method)):
 		return Verdict{Rule: RuleMethod}
-	case !connect && strings.Contains(path, "?"):
+	case strings.Contains(path, "?"):
 		return Verdict{Rule: RuleQuery}
 	case r.Credentials:
 		return Verdict{Rule: RuleCredentials}
 	case slices.ContainsFunc(r.Addresses, e.isForbidden):
 		return Verdict{Rule: RuleDestination}
-	case r.ServerName != "" && normalHost(r.ServerName) != host:
-		if connect {
-			return Verdict{Rule: RuleSNI}
-		}
-		return Verdict{Rule: RuleHostMismatch}
-	case connect:
-		return Verdict{Allowed: true, Rule: RuleConnect}
-	case !known.admits(path):
+	case !host.admits(path):
 		return Verdict{Rule: RulePath}
 	}
-	return Verdict{Allowed: true, Rule: allowPrefix + known.name}
+	return Verdict{Allowed: true, Rule: allowPrefix + host.name}
+}
+
+// bodyRule returns the rule that denies a request for its body, or "".
+func (e *Evaluator) bodyRule(r Request) string {
+	switch {
+	case r.TransferEncoding != "":
+		return RuleChunked
+	case strings.ContainsAny(r.ContentLength, "123456789"):
+		return RuleBody
+	}
+	return ""
 }
 
 // EvaluateReply judges the answer to a request that was admitted. A redirect's

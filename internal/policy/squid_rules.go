@@ -37,6 +37,8 @@ func (c *squidConfig) facts(spec v1alpha1.ProxyPolicySpec, mirror netip.Addr) {
 		}
 	}
 	c.line("acl registry_hosts dstdomain -n %s", strings.Join(names, " "))
+	// Outside a tunnel, and before its client hello, the URL's host is matched.
+	c.line("acl tunnel ssl::server_name --client-requested %s", strings.Join(names, " "))
 	for _, prefix := range Forbidden(spec) {
 		c.line("acl forbidden_dst dst %s", prefix)
 	}
@@ -70,6 +72,12 @@ func (c *squidConfig) requestRules(spec v1alpha1.ProxyPolicySpec) {
 	c.section("Request policy")
 	deny := func(facts, rule string) { c.line("http_access deny %s rule_%s", facts, rule) }
 	deny("!mirrors", RuleSource)
+	// A tunnel to one admitted host is no way to ask for another: the two may share
+	// a certificate.
+	for _, host := range spec.Hosts {
+		deny(fmt.Sprintf("host_%s !sni_%s", host.Name, host.Name), RuleHostMismatch)
+	}
+	deny("!registry_hosts tunnel", RuleHostMismatch)
 	deny("ip_literal", RuleIPLiteral)
 	deny("!registry_hosts", RuleHost)
 	deny("!tls_port", RulePort)
@@ -81,11 +89,6 @@ func (c *squidConfig) requestRules(spec v1alpha1.ProxyPolicySpec) {
 	deny("has_credentials", RuleCredentials)
 	deny("forbidden_dst", RuleDestination)
 	c.line("http_access allow CONNECT rule_%s", RuleConnect)
-	// A tunnel to one admitted host is no way to ask for another: the two may share
-	// a certificate.
-	for _, host := range spec.Hosts {
-		deny(fmt.Sprintf("host_%s !sni_%s", host.Name, host.Name), RuleHostMismatch)
-	}
 	for _, host := range spec.Hosts {
 		c.line("http_access allow host_%s path_%s rule_%s%s", host.Name, host.Name, allowPrefix, host.Name)
 	}

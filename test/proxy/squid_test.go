@@ -5,6 +5,7 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,7 +57,8 @@ type squid struct {
 
 	mu    sync.Mutex
 	raw   bytes.Buffer
-	lines []logLine
+	begun string            // Squid's version, from the first line
+	lines map[int][]logLine // by client port
 }
 
 type squidOptions struct {
@@ -73,7 +76,7 @@ func startSquid(t *testing.T, top *topology, o squidOptions) *squid {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &squid{dir: squidDir(t), ca: x509.NewCertPool(), caPEM: certPEM}
+	s := &squid{dir: squidDir(t), ca: x509.NewCertPool(), caPEM: certPEM, lines: map[int][]logLine{}}
 	s.ca.AppendCertsFromPEM(certPEM)
 	text, err := policy.RenderSquid(o.spec, policy.SquidParams{
 		MirrorIP: mirrorIP, Ecosystem: o.ecosystem, Nameservers: o.nameservers,
@@ -196,7 +199,8 @@ func (s *squid) read(stdout interface{ Read([]byte) (int, error) }) {
 		s.raw.WriteByte('\n')
 		if err == nil {
 			line.text = scanner.Text()
-			s.lines = append(s.lines, line)
+			s.lines[line.Port] = append(s.lines[line.Port], line)
+			s.begun = cmp.Or(s.begun, line.Start)
 		}
 		s.mu.Unlock()
 	}
@@ -213,13 +217,7 @@ func (s *squid) log() string {
 func (s *squid) entries(port int) []logLine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []logLine
-	for _, line := range s.lines {
-		if line.Port == port {
-			found = append(found, line)
-		}
-	}
-	return found
+	return slices.Clone(s.lines[port])
 }
 
 // verdict waits until the log entries of one connection decide, and returns what
@@ -257,10 +255,7 @@ func classOf(e v1alpha1.EgressStatus) string {
 func (s *squid) version() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.lines) == 0 {
-		return ""
-	}
-	return s.lines[0].Start
+	return s.begun
 }
 
 func describe(lines []logLine) string {
