@@ -67,7 +67,8 @@ func telling(text string) string {
 }
 
 // index makes the repository and takes the pack into it. Every object is hashed
-// and checked, and every object that one names must be there.
+// and checked, and every object that one names must be there. One thread: each may
+// hold a base and a result of limitAlloc.
 func index(pack io.Reader) error {
 	if err := os.Mkdir(workInRoot+"/empty", 0o700); err != nil {
 		return err
@@ -76,7 +77,7 @@ func index(pack io.Reader) error {
 	if err := initialise.Run(); err != nil {
 		return fmt.Errorf("make a repository: %w: %s", err, complaint.String())
 	}
-	cmd, complaint := git("index-pack", "--stdin", "--strict="+lenient, "--threads=2", fmt.Sprintf("--max-input-size=%d", MaxBundle))
+	cmd, complaint := git("index-pack", "--stdin", "--strict="+lenient, "--threads=1", fmt.Sprintf("--max-input-size=%d", MaxBundle))
 	cmd.Stdin = pack
 	return blame(cmd.Run(), "indexing its pack", complaint)
 }

@@ -27,7 +27,7 @@ const (
 	maxStderr  = 4 << 10
 
 	// Of each process: address space, one file, open files, CPU time.
-	limitMemory    = 3 << 30
+	limitMemory    = 2 << 30
 	limitFileSize  = 2 << 30
 	limitFiles     = 256
 	limitProcesses = 512 // of the uid, whose VM may be running

@@ -257,31 +257,24 @@ func (r *repo) missing(id string) bool {
 
 func TestDecompressionBombsAreRefused(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compresses 600 MiB")
+		t.Skip("compresses 400 MiB")
 	}
 	r := newRepo(t)
 	zeros := strings.Repeat("\x00", 64<<20)
-	var large bytes.Buffer
-	for range 5 {
-		large.WriteString(zeros)
+	large, small := r.blob(strings.Repeat(zeros, 5)), r.blob(zeros)
+	var many []treeEntry
+	for i := range 17 {
+		many = append(many, treeEntry{"100644", fmt.Sprintf("f%02d", i), small})
 	}
-	for name, files := range map[string]map[string]string{
-		"one file over its bound": {"big": large.String()},
-		"many names for one file": manyNames(zeros, 17),
+	for name, tree := range map[string]string{
+		"one file over its bound": r.rawTree(treeEntry{"100644", "big", large}),
+		"many names for one file": r.rawTree(many...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			commit := r.commit(r.tree(files))
+			commit := r.commit(tree)
 			hostile{r.bundle(commit), proofOf(commit, commit, commit), v1alpha1.DetailTreeUnsupported, "iB"}.check(t)
 		})
 	}
-}
-
-func manyNames(content string, n int) map[string]string {
-	files := map[string]string{}
-	for i := range n {
-		files[fmt.Sprint("f", i)] = content
-	}
-	return files
 }
 
 func TestOldHistoriesAreRead(t *testing.T) {
