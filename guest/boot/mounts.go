@@ -53,6 +53,7 @@ func switchRoot() error {
 	err := mountAll([]mount{
 		{"tmpfs", newRoot, "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=0755,size=64m"},
 		{"/usr", newRoot + "/usr", "", unix.MS_BIND, ""},
+		{"", newRoot + "/usr", "", unix.MS_REMOUNT | unix.MS_BIND | unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV, ""},
 		{"/proc", newRoot + "/proc", "", unix.MS_MOVE, ""},
 		{"/sys", newRoot + "/sys", "", unix.MS_MOVE, ""},
 		{"/dev", newRoot + "/dev", "", unix.MS_MOVE, ""},

@@ -128,10 +128,11 @@ func TestAConnectionFromElsewhereIsDropped(t *testing.T) {
 
 func TestStopEndsEverything(t *testing.T) {
 	w := newWorld(t, loopback)
-	joined, waiting := dial(t, w.worker), dial(t, w.worker)
+	joined := dial(t, w.worker)
 	host := w.host(t, append(bytes.Clone(key), 'x'))
+	wantRead(t, joined, "x")
+	waiting := dial(t, w.worker)
 	<-w.dials
-	// Either worker connection may have been joined.
 	done := make(chan struct{})
 	go func() { w.stop(); close(done) }()
 	select {
