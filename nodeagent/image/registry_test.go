@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -65,7 +64,7 @@ func (c *corruptor) Write(p []byte) (int, error) {
 // push uploads an image made of tar layers, bottom first, and returns its reference.
 func (r *testRegistry) push(repository string, layers ...[]byte) string {
 	r.t.Helper()
-	img := v1.Image(empty.Image)
+	img := empty.Image
 	for _, content := range layers {
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(content)), nil

@@ -21,7 +21,7 @@ func (b *sandbox) collect(path string) error {
 		return err
 	}
 	defer work.Close()
-	defer work.RemoveAll(diskName)
+	defer func() { _ = work.RemoveAll(diskName) }() // Close removes what resists
 	file, err := work.OpenFile(diskName, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("the source reader left no disk: %w", err)
