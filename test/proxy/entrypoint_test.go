@@ -6,8 +6,13 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"net/netip"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,4 +67,53 @@ func TestTheEntryPointRefusesWhatSquidComplainsAbout(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheContainerEndsWithSquidAndItsLogIsWhole(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, entrypoint int){
+		"asked by the kubelet": func(t *testing.T, entrypoint int) {
+			_ = syscall.Kill(entrypoint, syscall.SIGTERM)
+		},
+		"squid killed": func(t *testing.T, entrypoint int) {
+			_ = syscall.Kill(childNamed(t, entrypoint, "squid"), syscall.SIGKILL)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := newTopology(t)
+			top.fakeWorld(t)
+			w := newWorld(t, top, map[string][]netip.Addr{"registry.npmjs.org": {netip.MustParseAddr(upstreamIP)}})
+			s := startSquid(t, top, squidOptions{spec: policy.Default(), upstreamCA: w.caPEM, nameservers: []string{upstreamIP}})
+			const requests = 20
+			for range requests {
+				s.send(top, exchange{connect: npm, http: get("/semver", "Connection: close")})
+			}
+			end(t, s.cmd.Process.Pid)
+			select {
+			case <-s.ended:
+			case <-time.After(10 * time.Second):
+				t.Fatal("the container still runs after 10 s")
+			}
+			egress := s.egress(t)
+			if egress.Admitted != requests || egress.Truncated {
+				t.Errorf("the log shows %+v", egress)
+			}
+		})
+	}
+}
+
+// childNamed returns the process id of a child by its command's name.
+func childNamed(t *testing.T, parent int, name string) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range strings.Fields(string(text)) {
+		comm, _ := os.ReadFile("/proc/" + field + "/comm")
+		if pid, err := strconv.Atoi(field); err == nil && strings.TrimSpace(string(comm)) == name {
+			return pid
+		}
+	}
+	t.Fatalf("process %d has no child %s", parent, name)
+	return 0
 }

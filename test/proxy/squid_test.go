@@ -54,6 +54,7 @@ type squid struct {
 	caPEM   []byte
 	started time.Duration
 	cmd     *exec.Cmd
+	ended   chan struct{} // closed when the log ended, with the entry point
 
 	mu    sync.Mutex
 	raw   bytes.Buffer
@@ -161,6 +162,7 @@ func (s *squid) start(t *testing.T, top *topology) {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
+	s.ended = done
 	go func() { s.read(stdout); close(done) }()
 	t.Cleanup(func() {
 		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
