@@ -283,3 +283,23 @@ func TestVMWithATamperedDiskIsNotStarted(t *testing.T) {
 		t.Error("started")
 	}
 }
+
+func TestVMRelaysManyConnectionsInBursts(t *testing.T) {
+	v, _ := newVM(t)
+	v.boot(brokerproto.PhaseProvisioning, httpMirror(t))
+	script := fmt.Sprintf(`(async () => {
+  for (let round = 0; round < 10; round++) {
+    const start = Date.now();
+    const got = await Promise.allSettled(Array(20).fill(0).map(() => fetch("http://127.0.0.1:%d/").then(r => r.text())));
+    const bad = got.filter(g => g.value !== "mirror").map(g => String(g.reason && g.reason.cause || g.value));
+    console.log(round, Date.now() - start, "ms", bad.length, bad.join());
+    if (bad.length) process.exitCode = 1;
+  }
+})()`, brokerproto.RelayWorkerPort)
+	result := v.exec(brokerproto.NetworkPackageProxy, "node", "-e", script)
+	stats := v.relay.Close()
+	t.Logf("relay: %+v\n%s", stats, result.Stdout)
+	if result.ExitCode != 0 || stats.Connections < 200 || stats.Failed != 0 {
+		t.Errorf("exit %d, %+v", result.ExitCode, stats)
+	}
+}
