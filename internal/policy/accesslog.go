@@ -63,6 +63,8 @@ func eachLine(input io.Reader, line func([]byte), long func()) error {
 	}
 }
 
+func trimLine(line []byte) []byte { return bytes.TrimSuffix(line, []byte("\n")) }
+
 func skipLine(lines *bufio.Reader) error {
 	for {
 		_, err := lines.ReadSlice('\n')
@@ -84,7 +86,7 @@ func (s *summary) add(line []byte) {
 	if !bytes.HasPrefix(line, []byte(`{"v":`)) {
 		return
 	}
-	e, err := parseEntry(bytes.TrimSuffix(line, []byte("\n")))
+	e, err := parseEntry(trimLine(line))
 	if err != nil {
 		s.rules[ruleUnreadable]++
 		return

@@ -18,6 +18,9 @@ type entry struct {
 	Start        string `json:"start"`
 	ReplyBytes   int64  `json:"reply_bytes"`
 	ReplyHeaders int64  `json:"reply_headers"`
+	Source       string `json:"src"`
+	Destination  string `json:"dst"`
+	ServerName   string `json:"sni"`
 	Bump         string `json:"bump"`
 	Rule         string `json:"rule"`
 	Err          string `json:"err"`

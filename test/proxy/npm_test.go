@@ -212,6 +212,15 @@ func TestNpmInstallsFromTheRealRegistryThroughMirrorAndSquid(t *testing.T) {
 			t.Errorf("hosts are %v", egress.Hosts)
 		}
 	})
+	t.Run("the evaluator admits what Squid admitted", func(t *testing.T) {
+		e, err := policy.NewEvaluator(policy.Default(), policy.SquidParams{MirrorIP: mirrorIP, Ecosystem: v1alpha1.EcosystemNPM})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if violations, err := e.Audit(strings.NewReader(s.log()), 16<<20); err != nil || len(violations) > 0 {
+			t.Errorf("%+v, %v", violations, err)
+		}
+	})
 	t.Run("a host of another ecosystem is denied", func(t *testing.T) {
 		reply := s.send(top, exchange{connect: "pypi.org:443", http: at("pypi.org", "/simple/pytest/")})
 		if class, rule := s.verdict(reply.port); class != "denied" || rule != policy.RuleHost {
