@@ -28,6 +28,7 @@ needed() {
 		/usr/bin/openssl openssl
 		/usr/bin/shellcheck shellcheck
 		/usr/sbin/ip iproute2
+		/usr/sbin/sysctl procps
 		/etc/ssl/certs/ca-certificates.crt ca-certificates
 	LIST
 	engine_answers || echo /usr/bin/buildah buildah
