@@ -30,6 +30,10 @@ func TestActivity(t *testing.T) {
 	}{
 		"a run nobody has looked at yet waits for the operator": {v1alpha1.ZTRunStatus{}, "waiting for the operator"},
 		"before a node has it, the first open condition speaks": {v1alpha1.ZTRunStatus{Conditions: []metav1.Condition{admitted, waiting}}, "no node has room"},
+		"a condition that is not reached yet says nothing": {
+			v1alpha1.ZTRunStatus{Conditions: []metav1.Condition{admitted,
+				{Type: v1alpha1.ConditionScheduled, Status: metav1.ConditionUnknown, Reason: "NotReached", Message: "the run has not come this far"},
+				condition(v1alpha1.ConditionProxyReady, metav1.ConditionFalse, "Squid is starting")}}, "Squid is starting"},
 		"while the node agent works, its words are shown": {
 			v1alpha1.ZTRunStatus{Attempt: 1, Execution: running, Conditions: []metav1.Condition{waiting}}, "Base: npm ci"},
 		"an earlier attempt's words are not shown": {

@@ -46,7 +46,8 @@ func activity(run *v1alpha1.ZTRun) string {
 	}
 	for _, conditionType := range conditionOrder {
 		c := meta.FindStatusCondition(status.Conditions, conditionType)
-		if c != nil && c.Status != metav1.ConditionTrue {
+		// "Not reached" tells nothing about what goes on now.
+		if c != nil && c.Status != metav1.ConditionTrue && c.Reason != v1alpha1.DetailNotReached.Reason() {
 			return c.Message
 		}
 	}
