@@ -121,7 +121,7 @@ func applyStatus(ctx context.Context, kind string, key types.NamespacedName, own
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 	u.SetNamespace(key.Namespace)
 	u.SetName(key.Name)
-	return api.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(owner), client.ForceOwnership)
+	return agentAPI.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(owner), client.ForceOwnership)
 }
 
 // play is one run and the test's hands on it.

@@ -2,13 +2,17 @@ package envtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -29,9 +33,11 @@ const (
 // One API server and one operator serve every test; each test has its own namespace,
 // and where it changes one, its own profile.
 var (
-	api    client.Client
-	config *rest.Config
-	logs   = &scriptedLogs{text: map[string]string{}}
+	api client.Client
+	// agentAPI has the node agent's rights and no more.
+	agentAPI client.Client
+	config   *rest.Config
+	logs     = &scriptedLogs{text: map[string]string{}}
 )
 
 func TestMain(m *testing.M) {
@@ -63,49 +69,85 @@ func runTests(m *testing.M) (code int, err error) {
 		}
 	}()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	defer func() {
-		cancel()
-		if runErr := <-done; runErr != nil && err == nil {
-			err = runErr
-		}
-	}()
-	if err := startOperator(ctx, done); err != nil {
-		done <- nil
+	defer cancel()
+	done, err := startOperator(ctx)
+	if err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	code = m.Run()
+	cancel()
+	return code, <-done
 }
 
-func startOperator(ctx context.Context, done chan<- error) error {
+// startOperator starts the manager; done has its end.
+func startOperator(ctx context.Context) (done <-chan error, err error) {
 	options, err := manager.Options(runNamespace)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options.Metrics.BindAddress = "0"
 	if api, err = client.New(config, client.Options{Scheme: options.Scheme}); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	if agentAPI, err = client.New(as("zt-node-agent"), client.Options{Scheme: options.Scheme}); err != nil {
+		return nil, fmt.Errorf("make the node agent's client: %w", err)
 	}
 	if err := prepareCluster(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, options)
+	mgr, err := ctrl.NewManager(as("zt-operator"), options)
 	if err != nil {
-		return fmt.Errorf("make the manager: %w", err)
+		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	kube, err := kubernetes.NewForConfig(config)
+	kube, err := kubernetes.NewForConfig(as("zt-operator"))
 	if err != nil {
-		return fmt.Errorf("make a clientset: %w", err)
+		return nil, fmt.Errorf("make a clientset: %w", err)
 	}
 	err = manager.Add(ctx, mgr, manager.Config{
 		RunNamespace: runNamespace, OperatorNamespace: operatorNamespace,
 		HolderImage: builders.Image("holder", "9").Image, Kube: kube, Clock: clock.RealClock{}, Logs: logs,
 	})
 	if err != nil {
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	return ended, nil
+}
+
+// as is a configuration with the rights of one of the installation's service accounts:
+// what the shipped roles do not grant fails here.
+func as(account string) *rest.Config {
+	c := rest.CopyConfig(config)
+	c.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + operatorNamespace + ":" + account,
+		Groups:   []string{"system:serviceaccounts", "system:authenticated"},
+	}
+	return c
+}
+
+// applyRoles creates the shipped roles and bindings.
+func applyRoles(ctx context.Context) error {
+	file, err := os.Open(filepath.Join("..", "..", "config", "rbac", "rbac.yaml"))
+	if err != nil {
 		return err
 	}
-	go func() { done <- mgr.Start(ctx) }()
-	return nil
+	defer file.Close()
+	documents := yaml.NewYAMLOrJSONDecoder(file, 4096)
+	for {
+		role := &unstructured.Unstructured{}
+		switch err := documents.Decode(role); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read the roles: %w", err)
+		case len(role.Object) == 0:
+			continue
+		}
+		if err := api.Create(ctx, role); err != nil {
+			return fmt.Errorf("create %s %s: %w", role.GetKind(), role.GetName(), err)
+		}
+	}
 }
 
 // prepareCluster makes what the chart and the cluster bring: two namespaces, one node,
@@ -121,6 +163,9 @@ func prepareCluster(ctx context.Context) error {
 		if err := api.Create(ctx, ns); err != nil {
 			return fmt.Errorf("create namespace %s: %w", ns.Name, err)
 		}
+	}
+	if err := applyRoles(ctx); err != nil {
+		return err
 	}
 	if err := createNode(ctx, node1); err != nil {
 		return err
