@@ -27,15 +27,19 @@ summary() {
 	'
 }
 
-# packages_of TAG prints the packages whose tests carry a build tag. None is a failure: a suite never passes by absence.
+# packages_of SUITE prints the packages of a suite: those under test/SUITE and those whose tests carry its build tag. None
+# is a failure: a suite never passes by absence.
 packages_of() {
 	local packages
-	packages=$(cd "$ROOT" && git grep -lE "^//go:build (.*[^a-z])?$1([^a-z]|\$)" -- '*_test.go' | xargs -r dirname | sort -u | sed 's|^|./|')
-	[[ -n $packages ]] || die "no test carries the build tag $1"
+	packages=$(cd "$ROOT" && {
+		git grep -lE "^//go:build (.*[^a-z])?$1([^a-z]|\$)" -- '*_test.go' || true
+		git ls-files "test/$1/*_test.go"
+	} | xargs -r dirname | sort -u | sed 's|^|./|')
+	[[ -n $packages ]] || die "there is no test of the suite $1"
 	echo "$packages"
 }
 
-# tagged TAG ARGUMENT… runs the packages that carry a tag, one after the other: they share the machine.
+# tagged SUITE ARGUMENT… runs a suite, one package after the other: they share the machine.
 tagged() {
 	local tag=$1 packages
 	shift
@@ -46,7 +50,14 @@ tagged() {
 
 verify() { "$ROOT/hack/verify.sh"; }
 
-unit() { go_test '' ./...; }
+# unit: everything but the suites that need more than Go. The chart's tests render it with Helm.
+unit() {
+	local packages
+	"$ROOT/hack/tools.sh" helm
+	packages=$(cd "$ROOT" && go list ./... | grep -vE '/test/(envtest|vm|proxy|cluster)$')
+	# shellcheck disable=SC2086 # one word per package
+	go_test '' $packages
+}
 
 envtest() {
 	"$ROOT/hack/tools.sh" kubernetes
@@ -59,7 +70,13 @@ vm() {
 	tagged vm -timeout 20m
 }
 
-proxy() { tagged proxy -timeout 15m; }
+# proxy: the Squid of the image that a run uses, not the machine's own.
+proxy() {
+	"$ROOT/hack/images/build.sh" squid
+	ZT_SQUID_ROOT=$("$ROOT/hack/images/unpack.sh" squid)
+	export ZT_SQUID_ROOT
+	tagged proxy -timeout 15m
+}
 
 # A cluster that was not there before is ended again, whatever the tests said.
 cluster() {
