@@ -303,3 +303,33 @@ func TestVMRelaysManyConnectionsInBursts(t *testing.T) {
 		t.Errorf("exit %d, %+v", result.ExitCode, stats)
 	}
 }
+
+// The guest may not run under a node's KVM even if it opens; what is proven here is
+// that the unprivileged uid has it, whatever the mode of the node's device.
+func TestVMOpensKVMAsItsUnprivilegedUser(t *testing.T) {
+	if _, err := os.Stat("/dev/kvm"); err != nil {
+		t.Skip("no KVM on this machine")
+	}
+	v, _ := newVM(t)
+	v.config.Accelerator, v.config.Phase, v.config.Nonce = v1alpha1.AcceleratorKVM, brokerproto.PhaseVerification, random(t, 16)
+	listener, err := broker.Listen(v.config.Socket, vmUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	process, err := qemu.New("/usr/bin/qemu-system-x86_64", "").Start(t.Context(), v.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = process.Kill() }()
+	for range 200 {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", process.PID()))
+		for _, file := range files {
+			if target, _ := os.Readlink(file); target == "anon_inode:kvm-vm" {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("QEMU has no KVM VM: %s", process.Stderr())
+}

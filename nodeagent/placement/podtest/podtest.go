@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -125,12 +126,8 @@ func removeCgroup(t testing.TB, dir string, shared bool) {
 // when that ends.
 func (p *Pod) startHolder(t testing.TB) {
 	t.Helper()
-	holder := exec.Command("/bin/sh", "-c", "ip link set lo up && echo up && exec sleep 100000")
+	holder := exec.Command("sleep", "100000")
 	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	output, err := holder.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
@@ -153,7 +150,41 @@ func (p *Pod) startHolder(t testing.TB) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := output.Read(make([]byte, 3)); err != nil {
-		t.Fatal("the pod's loopback did not come up: ", err)
+	if err := loopbackUp(p.HolderPID); err != nil {
+		t.Fatal("bring the pod's loopback up: ", err)
 	}
+}
+
+// loopbackUp does what the network plugin does for every pod.
+func loopbackUp(pid int) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Never unlocked: the thread ends here.
+		done <- func() error {
+			netns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
+			if err != nil {
+				return err
+			}
+			defer netns.Close()
+			if err := unix.Setns(int(netns.Fd()), unix.CLONE_NEWNET); err != nil {
+				return err
+			}
+			return setUp("lo")
+		}()
+	}()
+	return <-done
+}
+
+func setUp(device string) error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(socket)
+	request, err := unix.NewIfreq(device)
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request)
 }
