@@ -46,8 +46,10 @@ func RenderVerdaccio(params VerdaccioParams) string {
 			"maxage":       "12h",
 			"cache":        true,
 		}},
-		"packages":      object{"@*/*": access, "**": access},
-		"server":        object{"keepAliveTimeout": 60},
+		"packages": object{"@*/*": access, "**": access},
+		// 0 is for ever. A connection closed while a slow VM takes it up again is an
+		// ECONNRESET in npm, and there are no retries.
+		"server":        object{"keepAliveTimeout": 0},
 		"middlewares":   object{},
 		"max_body_size": "1kb",
 		"log":           object{"type": "stdout", "format": "json", "level": "warn"},

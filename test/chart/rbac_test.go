@@ -41,6 +41,7 @@ func TestTheNodeAgentMayWriteItsTwoRecordsAndReadItsRuns(t *testing.T) {
 		want[permission{"zt-runs", "", "pods", verb}] = true
 	}
 	want[permission{"zt-runs", "", "configmaps", "get"}] = true
+	want[permission{"", "", "nodes", "get"}] = true
 	compare(t, granted(t, "node-agent-rbac.yaml"), want)
 }
 
