@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/controllers/internal/status"
@@ -26,6 +27,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		if pending || c.Reason == v1alpha1.DetailNotReached.Reason() {
 			continue
 		}
+		log.FromContext(ctx).Info("condition changed", "condition", c.Type, "status", c.Status, "reason", c.Reason, "attempt", s.attempt())
 		r.Events.Eventf(s.run, nil, eventType(s, c), c.Reason, c.Type, "%s", safetext.Line(note(c), maxNote))
 	}
 	return nil
@@ -41,6 +43,7 @@ func note(c metav1.Condition) string {
 // eventType is Warning for what somebody may have to do something about.
 func eventType(s *scope, c metav1.Condition) string {
 	bad := c.Type == concernedBy(s) ||
+		c.Type == v1alpha1.ConditionComplete && !isVerdict(s.run.Status.Outcome.Result) ||
 		c.Reason == v1alpha1.DetailBlockedCleanup.Reason() ||
 		c.Reason == v1alpha1.DetailAttemptInterrupted.Reason()
 	if bad {

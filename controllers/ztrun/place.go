@@ -85,11 +85,15 @@ func awaitRunning(s *scope) error {
 		return hold(v1alpha1.ConditionScheduled, v1alpha1.DetailVMPodStarting, left,
 			"the vm pod starts on node %s: %s", vm.Spec.NodeName, podProblem(vm))
 	}
-	said := schedulerSaid(vm)
+	said, unschedulable := schedulerSaid(vm)
+	detail := v1alpha1.DetailVMPodStarting
+	if unschedulable {
+		detail = v1alpha1.DetailWaitingForCapacity
+	}
 	if left <= 0 {
 		return capacityTimedOut(s, said)
 	}
-	return hold(v1alpha1.ConditionScheduled, v1alpha1.DetailWaitingForCapacity, left, "%s", said)
+	return hold(v1alpha1.ConditionScheduled, detail, left, "%s", said)
 }
 
 func capacityTimedOut(s *scope, said string) error {
@@ -115,14 +119,14 @@ func placementRejected(s *scope, err error) error {
 	return hold(no.condition, v1alpha1.DetailWaitingForCapacity, min(left, 15*time.Second), "%s", no.Error())
 }
 
-// schedulerSaid is kube-scheduler's own message.
-func schedulerSaid(pod *corev1.Pod) string {
+// schedulerSaid is kube-scheduler's own message, and whether it found no node.
+func schedulerSaid(pod *corev1.Pod) (said string, unschedulable bool) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return fmt.Sprintf("kube-scheduler: %s", c.Message)
+			return "kube-scheduler: " + c.Message, true
 		}
 	}
-	return "kube-scheduler has not looked at the vm pod yet"
+	return "kube-scheduler has not looked at the vm pod yet", false
 }
 
 // podProblem says what keeps a pod from running, or why it ended.

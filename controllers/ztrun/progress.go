@@ -49,6 +49,11 @@ func installed(tree v1alpha1.TreeStatus) bool {
 	return ran && tree.State != v1alpha1.TreeProvisioning && tree.State != v1alpha1.TreeBooting
 }
 
+// verifying reports whether a tree's VM came as far as its verification.
+func verifying(tree v1alpha1.TreeStatus) bool {
+	return tree.State == v1alpha1.TreeVerifying || tree.State == v1alpha1.TreeDestroyed
+}
+
 func withoutNetwork(tree v1alpha1.TreeStatus) bool {
 	return tree.NetworkInVerification != nil && !*tree.NetworkInVerification
 }
@@ -59,9 +64,9 @@ func provisioned(s *scope) finding {
 	case e == nil || len(e.Trees) == 0:
 		return notReached()
 	case allSatisfy(e, installed):
-		return reached(v1alpha1.DetailProvisioned, "%d trees installed their dependencies", len(e.Trees))
+		return reached(v1alpha1.DetailProvisioned, "trees that installed their dependencies: %d", len(e.Trees))
 	}
-	return standing(metav1.ConditionFalse, v1alpha1.DetailProvisioning, "%d trees installed their dependencies", count(e, installed))
+	return standing(metav1.ConditionFalse, v1alpha1.DetailProvisioning, "trees that installed their dependencies: %d", count(e, installed))
 }
 
 func isolated(s *scope) finding {
@@ -74,22 +79,22 @@ func isolated(s *scope) finding {
 	}):
 		return standing(metav1.ConditionFalse, v1alpha1.DetailNetworkPresent, "a VM had a network device while repository code ran")
 	case allSatisfy(e, withoutNetwork):
-		return reached(v1alpha1.DetailNoNetwork, "%d VMs had no network device while repository code ran", len(e.Trees))
+		return reached(v1alpha1.DetailNoNetwork, "VMs that had no network device while repository code ran: %d of %[1]d", len(e.Trees))
 	}
-	return standing(metav1.ConditionUnknown, v1alpha1.DetailRunning,
-		"%d VMs so far had no network device while repository code ran", count(e, withoutNetwork))
+	return standing(metav1.ConditionUnknown, v1alpha1.DetailNotReached,
+		"VMs that had no network device while repository code ran: %d so far", count(e, withoutNetwork))
 }
 
 func verified(s *scope) finding {
 	e := s.execution()
 	if o := s.run.Status.Outcome; o != nil && isVerdict(o.Result) && e != nil {
-		return reached(v1alpha1.DetailVerified, "every test command of %d trees was classified without doubt", len(e.Trees))
+		return reached(v1alpha1.DetailVerified, "every test command was classified without doubt; trees: %d", len(e.Trees))
 	}
-	if e == nil || len(e.Trees) == 0 {
+	if e == nil || !slices.ContainsFunc(e.Trees, verifying) {
 		return notReached()
 	}
 	done := count(e, func(t v1alpha1.TreeStatus) bool { return t.State == v1alpha1.TreeDestroyed })
-	return standing(metav1.ConditionFalse, v1alpha1.DetailVerifying, "%d trees ran their commands", done)
+	return standing(metav1.ConditionFalse, v1alpha1.DetailVerifying, "trees that ran their commands: %d", done)
 }
 
 // runPhase is the run's state in one word.

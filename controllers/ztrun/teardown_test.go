@@ -215,12 +215,12 @@ func TestARunWithATimeToLiveOfZeroIsSeenCompleteFirst(t *testing.T) {
 
 func TestAPassThatChangesNothingWritesNothing(t *testing.T) {
 	for name, reach := range map[string]func(*world){
-		"waiting for room":       (*world).toVMPod,
-		"reading the source":     (*world).toPlaced,
-		"waiting for the mirror": (*world).toProxyStarting,
-		"waiting for Squid":      (*world).toSquidStarting,
-		"running":                (*world).toRunning,
-		"complete":               func(w *world) { w.toRunning(); w.finished(); w.settle() },
+		"waiting for the scheduler": (*world).toVMPod,
+		"reading the source":        (*world).toPlaced,
+		"waiting for the mirror":    (*world).toProxyStarting,
+		"waiting for Squid":         (*world).toSquidStarting,
+		"running":                   (*world).toRunning,
+		"complete":                  func(w *world) { w.toRunning(); w.finished(); w.settle() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := readyWorld(t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -64,17 +66,23 @@ func (l *fakeLogs) Open(context.Context, types.NamespacedName, int64) (io.ReadCl
 	return io.NopCloser(strings.NewReader(l.text)), l.err
 }
 
-func newWorld(t *testing.T, objects ...client.Object) *world {
-	t.Helper()
+// testScheme is made once: it is most of what a world costs.
+var testScheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			t.Fatal(err)
+			panic(err)
 		}
 	}
+	return scheme
+})
+
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(epoch), events: make(chan string, 1000), logs: &fakeLogs{}}
 	w.client = fake.NewClientBuilder().
-		WithScheme(scheme).
+		WithScheme(testScheme()).
+		WithTypeConverters(managedfields.NewDeducedTypeConverter()).
 		WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.ZTRun{}, &v1alpha1.ZTProfile{}, &v1alpha1.ProxyPolicy{}, &corev1.Pod{}).
 		WithInterceptorFuncs(w.interceptor()).
