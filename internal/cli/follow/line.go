@@ -68,11 +68,12 @@ func atWork(status *v1alpha1.ZTRunStatus) bool {
 	return false
 }
 
-// conditionOrder is the order in which a run's conditions become true.
+// conditionOrder is the order in which a run's conditions become true. Complete,
+// the last, says nothing before the others are.
 var conditionOrder = []string{
 	v1alpha1.ConditionAdmitted, v1alpha1.ConditionScheduled, v1alpha1.ConditionSourceRead,
 	v1alpha1.ConditionProxyReady, v1alpha1.ConditionProvisioned, v1alpha1.ConditionIsolated,
-	v1alpha1.ConditionVerified, v1alpha1.ConditionTornDown, v1alpha1.ConditionComplete,
+	v1alpha1.ConditionVerified, v1alpha1.ConditionTornDown,
 }
 
 // Done reports whether the run is final and torn down.
