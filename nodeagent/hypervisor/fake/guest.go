@@ -10,7 +10,7 @@ import (
 
 // serve is the guest agent: it returns how the process ends.
 func (f *Fake) serve(boot *Boot, p *process) error {
-	stream, err := net.Dial("unix", boot.Config.Socket)
+	stream, err := dialAs(boot.Config.UID, boot.Config.Socket)
 	if err != nil {
 		return fmt.Errorf("fake vm: connect to the broker: %w", err)
 	}

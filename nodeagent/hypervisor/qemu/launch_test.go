@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -111,9 +112,16 @@ func TestLaunchedProcessHasLimits(t *testing.T) {
 func TestLaunchedProcessHasThreeFilesAndAScrubbedEnvironment(t *testing.T) {
 	t.Setenv("ZT_CANARY", "leak")
 	p := launched(t, nil, "/usr/bin/sleep", "1000")
-	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
-	if err != nil || len(files) != 3 {
-		t.Errorf("open files: %v (%v)", files, err)
+	var files []os.DirEntry
+	for range 200 { // The program's loader opens files of its own for a moment.
+		files, _ = os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
+		if len(files) == 3 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if len(files) != 3 {
+		t.Errorf("open files: %v", files)
 	}
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID()))
 	if err != nil || string(environment) != strings.Join(scrubbedEnvironment(), "\x00")+"\x00" {
@@ -333,6 +341,35 @@ func TestStartIsBoundedByItsContext(t *testing.T) {
 	_, err := start(ctx, []string{"/usr/bin/sleep", "1000"}, launchSpec{})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestASpecShowsEachFileOnceAndTheBackingFileToo(t *testing.T) {
+	overlay := newOverlay(t)
+	c := verification()
+	c.Dir, c.Disk, c.Socket = filepath.Dir(overlay.Disk), overlay.Disk, filepath.Join(filepath.Dir(overlay.Disk), "s")
+	c.UID, c.GID, c.DiskBase, c.Tree = overlay.UID, overlay.UID, overlay.DiskBase, c.Root
+	if c.UID == 0 {
+		c.UID, c.GID = testUID, testGID
+		if err := os.Chown(c.Disk, testUID, testGID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec, err := New("/usr/bin/qemu-system-x86_64", "/opt/firmware").spec(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{c.DiskBase, "/img/initrd", "/img/root.erofs", "/img/vmlinux", "/opt/firmware"}
+	slices.Sort(want)
+	if !slices.Equal(spec.Visible, want) || spec.KVM || spec.Dir != c.Dir {
+		t.Errorf("got %+v, want to show %q", spec, want)
+	}
+	if got := spec.Argv[:3]; !slices.Equal(got, []string{"/usr/bin/qemu-system-x86_64", "-L", "/opt/firmware"}) {
+		t.Errorf("got %q", got)
+	}
+	c.UID = 0
+	if _, err := New("/usr/bin/qemu-system-x86_64", "").spec(c); err == nil {
+		t.Error("accepted uid 0")
 	}
 }
 

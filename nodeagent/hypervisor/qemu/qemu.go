@@ -74,9 +74,12 @@ func (q *QEMU) spec(c hypervisor.Config) (launchSpec, error) {
 	}, nil
 }
 
-// visible returns the paths that are not below a folder the shim shows anyway.
+// visible returns each path once, without those below the folder that the shim shows
+// anyway.
 func visible(paths ...string) []string {
-	return slices.DeleteFunc(paths, func(path string) bool {
+	paths = slices.DeleteFunc(paths, func(path string) bool {
 		return path == "" || strings.HasPrefix(path, systemDir+"/")
 	})
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
