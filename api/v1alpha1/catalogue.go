@@ -305,11 +305,6 @@ var Catalogue = []Section{
 			"Use the project's node agent image.",
 		},
 		{
-			DetailErofsToolMissing, ResultUnsupportedEnvironment,
-			"mkfs.erofs is not in the node agent's image.",
-			"Use the project's node agent image.",
-		},
-		{
 			DetailExt4ToolMissing, ResultUnsupportedEnvironment,
 			"mkfs.ext4 is not in the node agent's image.",
 			"Use the project's node agent image.",

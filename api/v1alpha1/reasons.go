@@ -103,7 +103,6 @@ const (
 	DetailUnsupportedArch         Detail = "unsupported_arch"
 	DetailQEMUMissing             Detail = "qemu_missing"
 	DetailQEMUImgMissing          Detail = "qemu_img_missing"
-	DetailErofsToolMissing        Detail = "erofs_tool_missing"
 	DetailExt4ToolMissing         Detail = "ext4_tool_missing"
 	DetailGitMissing              Detail = "git_missing"
 	DetailKVMUnavailable          Detail = "kvm_unavailable"

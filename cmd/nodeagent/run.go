@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,6 +25,7 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/qemu"
 	"github.com/ai-dossier/zt-operator/nodeagent/image"
+	"github.com/ai-dossier/zt-operator/nodeagent/placement"
 	"github.com/ai-dossier/zt-operator/nodeagent/preflight"
 	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
@@ -120,8 +122,21 @@ func newHost(manager ctrl.Manager, o options) (*agent.Host, error) {
 	return &agent.Host{
 		Client: uncached, RunNamespace: o.runNamespace, Runs: runs, FirstVMUID: firstVMUID + 1,
 		Engine: &engine.Engine{Hypervisor: qemu.New(o.qemu, o.firmware), Clock: clock.RealClock{}, Rand: rand.Reader},
-		Images: images, Source: &source.Reader{}, Profiles: &agent.Profiles{},
+		Images: store{images}, Source: &source.Reader{}, Profiles: &agent.Profiles{}, FindPod: findPod,
 	}, nil
+}
+
+// store is the image store as the agent knows it.
+type store struct{ *image.Store }
+
+func (store) Verify(manifest *image.Manifest) error { return manifest.Verify() }
+
+func findPod(uid types.UID) (agent.Pod, error) {
+	pod, err := placement.Find(uid)
+	if err != nil {
+		return nil, err
+	}
+	return pod, nil
 }
 
 // openRuns makes the runs' folder anew. Whatever an earlier life of this agent left

@@ -16,6 +16,24 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
 )
 
+// Pod is the vm pod of one attempt, on this node.
+type Pod interface {
+	engine.Pod
+	// Release ends whatever still runs in the pod beside its own containers.
+	Release() error
+}
+
+// Images is this node's store of what VMs boot from.
+type Images interface {
+	engine.Disks
+	// Bake makes or finds everything the VMs of a profile boot from.
+	Bake(ctx context.Context, spec v1alpha1.ZTProfileSpec, progress func(string)) (*image.Manifest, error)
+	// Verify proves that every file of a manifest is what was baked.
+	Verify(manifest *image.Manifest) error
+	// Keep removes every image that none of these manifests names.
+	Keep(ctx context.Context, digests ...string) error
+}
+
 // Host is what all sessions of this node share.
 type Host struct {
 	// Client reads uncached: a source is read once.
@@ -29,9 +47,11 @@ type Host struct {
 	FirstVMUID uint32
 
 	Engine   *engine.Engine
-	Images   *image.Store
+	Images   Images
 	Source   *source.Reader
 	Profiles *Profiles
+	// FindPod finds a running pod of this node by its uid.
+	FindPod func(types.UID) (Pod, error)
 }
 
 // bundle reads the operator's copy of the run's source.

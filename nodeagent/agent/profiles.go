@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,58 +23,6 @@ import (
 // bakeRetry is how long a failed bake waits for its next try: registries and
 // disks recover, pins do not change by themselves.
 const bakeRetry = time.Minute
-
-// BakedProfile is a profile whose images this node has, in the generation it has
-// them for.
-type BakedProfile struct {
-	Generation  int64
-	Spec        v1alpha1.ZTProfileSpec
-	Manifest    *image.Manifest
-	Accelerator v1alpha1.Accelerator
-}
-
-// Profiles are the profiles this node has baked. It is safe for concurrent use.
-type Profiles struct {
-	mu    sync.Mutex
-	baked map[string]*BakedProfile
-}
-
-// Baked returns the profile of a run, verified against its manifest.
-func (p *Profiles) Baked(_ context.Context, name string) (*BakedProfile, error) {
-	p.mu.Lock()
-	baked := p.baked[name]
-	p.mu.Unlock()
-	if baked == nil {
-		return nil, &engine.Failure{
-			Detail: v1alpha1.DetailProfileImageMissing, Subject: name,
-			Err: fmt.Errorf("this node has not baked profile %s", name),
-		}
-	}
-	if err := baked.Manifest.Verify(); err != nil {
-		return nil, fmt.Errorf("verifying the images of profile %s: %w", name, err)
-	}
-	return baked, nil
-}
-
-func (p *Profiles) set(name string, baked *BakedProfile) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.baked == nil {
-		p.baked = map[string]*BakedProfile{}
-	}
-	if baked == nil {
-		delete(p.baked, name)
-		return
-	}
-	p.baked[name] = baked
-}
-
-func (p *Profiles) current(name string, generation int64) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	baked := p.baked[name]
-	return baked != nil && baked.Generation == generation
-}
 
 // Accelerators says which accelerator VMs of a policy get on this node.
 type Accelerators interface {
@@ -144,6 +91,9 @@ func (r *ProfileReconciler) bake(ctx context.Context, profile *v1alpha1.ZTProfil
 		return ctrl.Result{RequeueAfter: bakeRetry}, nil
 	}
 	r.Host.Profiles.set(profile.Name, baked)
+	if err := r.Host.Images.Keep(ctx, r.Host.Profiles.manifests()...); err != nil {
+		log.FromContext(ctx).Error(err, "removing images that no profile needs any more")
+	}
 	return ctrl.Result{}, r.report(ctx, profile, v1alpha1.NodeBake{
 		State: v1alpha1.BakeBaked, Accelerator: baked.Accelerator, ManifestDigest: baked.Manifest.Digest,
 	})
@@ -154,7 +104,7 @@ func (r *ProfileReconciler) bakeProfile(ctx context.Context, profile *v1alpha1.Z
 	if err != nil {
 		return nil, err
 	}
-	if err := manifest.Verify(); err != nil {
+	if err := r.Host.Images.Verify(manifest); err != nil {
 		return nil, err
 	}
 	say("selecting the accelerator")

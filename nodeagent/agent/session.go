@@ -15,7 +15,6 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
-	"github.com/ai-dossier/zt-operator/nodeagent/placement"
 	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
 )
@@ -35,7 +34,7 @@ type session struct {
 	cancel  context.CancelCauseFunc
 
 	dir    *safepath.Dir
-	pod    *placement.Pod
+	pod    Pod
 	source *source.Source
 }
 
@@ -82,9 +81,13 @@ func (s *session) finish(ctx context.Context, err, cleanErr error) {
 // execute is the work of an attempt that starts from scratch.
 func (s *session) execute(ctx context.Context) error {
 	run, _ := s.view.get()
-	baked, err := s.host.Profiles.Baked(ctx, run.Spec.ProfileRef.Name)
+	baked, release, err := s.host.Profiles.Use(run.Spec.ProfileRef.Name)
 	if err != nil {
 		return err
+	}
+	defer release()
+	if err := s.host.Images.Verify(baked.Manifest); err != nil {
+		return fmt.Errorf("verifying the images of profile %s: %w", run.Spec.ProfileRef.Name, err)
 	}
 	limits := baked.Spec.Limits
 	ctx, cancel := context.WithTimeoutCause(ctx, engine.RunTimeout(limits, run.Spec.Limits), engine.ErrRunTimedOut)
@@ -96,15 +99,9 @@ func (s *session) execute(ctx context.Context) error {
 	if err != nil {
 		return withCause(ctx, err)
 	}
-	run, err = s.view.until(ctx, func(run *v1alpha1.ZTRun) bool {
-		return run.Status.Proxy != nil && run.Status.Proxy.MirrorAddress != ""
-	})
+	mirror, err := s.mirror(ctx)
 	if err != nil {
 		return err
-	}
-	mirror, err := netip.ParseAddrPort(run.Status.Proxy.MirrorAddress)
-	if err != nil || !mirror.Addr().Is4() {
-		return fmt.Errorf("the mirror's address %q is not an IPv4 address and port", run.Status.Proxy.MirrorAddress)
 	}
 	return withCause(ctx, s.host.Engine.Execute(ctx, &engine.Attempt{
 		Dir: s.dir, UID: s.vmUID,
@@ -121,11 +118,27 @@ func (s *session) execute(ctx context.Context) error {
 	}))
 }
 
+// mirror waits for the address of the run's mirror. The operator's word for it is
+// checked: the connector dials nothing but this.
+func (s *session) mirror(ctx context.Context) (netip.AddrPort, error) {
+	run, err := s.view.until(ctx, func(run *v1alpha1.ZTRun) bool {
+		return run.Status.Proxy != nil && run.Status.Proxy.MirrorAddress != ""
+	})
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	mirror, err := netip.ParseAddrPort(run.Status.Proxy.MirrorAddress)
+	if err != nil || !mirror.Addr().Is4() {
+		return netip.AddrPort{}, fmt.Errorf("the mirror's address %q is not an IPv4 address and port", run.Status.Proxy.MirrorAddress)
+	}
+	return mirror, nil
+}
+
 // prepare reads the source in an unprivileged child and selects the plan. No VM
 // and no proxy exists until it has succeeded.
 func (s *session) prepare(ctx context.Context, run *v1alpha1.ZTRun, baked *BakedProfile) (*engine.Prepared, error) {
 	var err error
-	if s.pod, err = placement.Find(run.Status.VMPod.UID); err != nil {
+	if s.pod, err = s.host.FindPod(run.Status.VMPod.UID); err != nil {
 		return nil, fmt.Errorf("finding the vm pod on this node: %w", err)
 	}
 	if s.dir, err = s.host.Runs.MkdirPassable(s.name); err != nil {
@@ -162,7 +175,7 @@ func (s *session) clean() error {
 	if s.pod == nil {
 		// An interrupted attempt's pod may still hold a process of it.
 		if run, _ := s.view.get(); run.Status.VMPod != nil {
-			s.pod, _ = placement.Find(run.Status.VMPod.UID)
+			s.pod, _ = s.host.FindPod(run.Status.VMPod.UID)
 		}
 	}
 	if s.pod != nil {

@@ -13,7 +13,6 @@ import (
 var tools = map[string]v1alpha1.Detail{
 	"qemu-system-x86_64": v1alpha1.DetailQEMUMissing,
 	"qemu-img":           v1alpha1.DetailQEMUImgMissing,
-	"mkfs.erofs":         v1alpha1.DetailErofsToolMissing,
 	"mkfs.ext4":          v1alpha1.DetailExt4ToolMissing,
 	"git":                v1alpha1.DetailGitMissing,
 }
