@@ -9,7 +9,7 @@ api() {
 	go tool controller-gen crd paths=./api/... output:crd:dir="$target/config/crd"
 	if [[ -d charts/zt-operator/crds ]]; then
 		mkdir -p "$target/charts/zt-operator/crds"
-		cp "$target"/config/crd/*.yaml "$target/charts/zt-operator/crds/"
+		cp "$target"/config/crd/zt.*.yaml "$target/charts/zt-operator/crds/"
 	fi
 }
 
