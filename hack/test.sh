@@ -13,13 +13,13 @@ go_test() {
 	go test -v -tags "$tag" "$@" | tee "$OUT/test/${tag:-unit}.log" | summary
 }
 
-# summary keeps one package's lines back until its verdict.
+# summary keeps one package's lines back until its verdict, and never shows which tests passed.
 summary() {
 	awk '
 		{ held[n++] = $0 }
 		/^\?.*no test files/ { n = 0 }
 		/^(ok|FAIL)[ \t]/ {
-			for (i = 0; i < n - 1; i++) if ($1 == "FAIL" || held[i] ~ /--- SKIP/) print held[i]
+			for (i = 0; i < n - 1; i++) if (($1 == "FAIL" && held[i] !~ /^(=== |PASS|FAIL| *--- PASS)/) || held[i] ~ /--- SKIP/) print held[i]
 			print
 			n = 0
 		}
@@ -65,8 +65,10 @@ envtest() {
 	tagged envtest -timeout 15m
 }
 
+# vm: also bakes the very images that a cluster would get.
 vm() {
 	. "$ROOT/hack/vmassets.sh"
+	ZT_TEST_IMAGES=$CACHE/images go_test '' -count 1 -run '^TestTheProjectsImagesBake$' ./nodeagent/image
 	tagged vm -timeout 20m
 }
 
