@@ -24,7 +24,7 @@ func TestTheContainerHoldsItsWorker(t *testing.T) {
 		{"there is no report folder unless asked for", "test -e /ztfc/report || echo none", `^none$`},
 		{"it has a loopback and no other network", "tail -n +3 /proc/net/dev | cut -d : -f 1 | tr -d ' '", `^lo$`},
 		{"its loopback is up", `node -e 'const n=require("net");const s=n.createServer(c=>c.end("ok")).listen(0,"127.0.0.1",()=>n.connect(s.address().port,"127.0.0.1").on("data",d=>{console.log(""+d);s.close()}))'`, `^ok$`},
-		{"localhost has an address", "getent ahostsv4 localhost | head -n 1 | cut -d ' ' -f 1", `^127\.0\.0\.1$`},
+		{"localhost works by name", `node -e 'const n=require("net");const s=n.createServer(c=>c.end("ok")).listen(0,"localhost",()=>n.connect(s.address().port,"localhost").on("data",d=>{console.log(""+d);s.close()}))'`, `^ok$`},
 		{"other names have none", "getent hosts example.org || echo none", `^none$`},
 		{"it sees no process but its own", "ls -d /proc/[0-9]* | wc -l", `^[1-6]$`},
 		{"it has no devices but the harmless", "find /dev -type c -o -type b | sort | tr '\\n' ' '", `^/dev/full /dev/null /dev/(pts/)?ptmx( /dev/ptmx)? /dev/random /dev/tty /dev/urandom /dev/zero $|^/dev/full /dev/null (/dev/pts/ptmx )?/dev/random /dev/tty /dev/urandom /dev/zero $`},
