@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
@@ -221,19 +221,24 @@ func TestDryRunPrintsAManifestToApply(t *testing.T) {
 
 func TestTheWaitEndsBeforeTheRun(t *testing.T) {
 	for name, tc := range map[string]struct {
-		args []string
-		stop time.Duration
-		want string
+		args      []string
+		interrupt bool
+		want      string
 	}{
-		"by --timeout":    {[]string{"--timeout", "50ms"}, 0, "timed out waiting for the run after 50ms"},
-		"by an interrupt": {nil, 50 * time.Millisecond, "context canceled"},
+		"by --timeout":    {[]string{"--timeout", "50ms"}, false, "timed out waiting for the run after 50ms"},
+		"by an interrupt": {nil, true, "context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlugin(t, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if tc.stop > 0 {
-				time.AfterFunc(tc.stop, cancel)
+			if tc.interrupt {
+				p.client = interceptor.NewClient(p.client, interceptor.Funcs{Watch: func(
+					ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption,
+				) (watch.Interface, error) {
+					defer cancel()
+					return c.Watch(ctx, list, opts...)
+				}})
 			}
 			if got := p.run(ctx, tc.args...); got != ExitUsageOrTimeout {
 				t.Errorf("exit code = %d, want %d", got, ExitUsageOrTimeout)
