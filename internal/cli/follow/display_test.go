@@ -75,6 +75,16 @@ func TestPlainPrintsChangesOnly(t *testing.T) {
 	}
 }
 
+func TestElapsedTimeOfACompleteRunStandsStill(t *testing.T) {
+	run := newRun()
+	completed := metav1.NewTime(start.Add(90 * time.Second))
+	run.Status.Phase, run.Status.Timings = v1alpha1.PhaseComplete, &v1alpha1.RunTimings{Completed: &completed}
+	run.Status.Conditions = []metav1.Condition{condition(v1alpha1.ConditionComplete, metav1.ConditionTrue, "")}
+	if got := describe(run, start.Add(time.Hour)).elapsed; got != 90*time.Second {
+		t.Errorf("elapsed = %s, want 1m30s", got)
+	}
+}
+
 func TestTerminalRewritesOneLineWithinItsWidth(t *testing.T) {
 	out := &strings.Builder{}
 	d := NewTerminal(out, func() int { return 40 })

@@ -26,6 +26,9 @@ func describe(run *v1alpha1.ZTRun, now time.Time) line {
 		l.phase = string(v1alpha1.PhasePending)
 	}
 	l.phase = safetext.Line(l.phase, 32)
+	if t := run.Status.Timings; Done(run) && t != nil && t.Completed != nil {
+		now = t.Completed.Time
+	}
 	// The server's clock may be ahead of this one.
 	l.elapsed = max(now.Sub(run.CreationTimestamp.Time), 0)
 	return l
