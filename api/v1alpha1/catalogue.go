@@ -94,6 +94,11 @@ var Catalogue = []Section{
 			"The ConfigMap with the registries' CA certificates, which the profile names, is missing or has no such key.",
 			"Create it in the operator's namespace, or take proxy.caBundle out of the profile.",
 		},
+		{
+			DetailNetworkPolicyNotEnforced, ResultNotAdmitted,
+			"The cluster was not seen to enforce NetworkPolicies: the operator's probe pods could connect where a policy denies it, or the probe could not be made.",
+			"Install a network plugin that enforces ingress and egress policies, such as Calico, Cilium or kube-router; read the profile's NetworkPolicyEnforced condition for what was seen.",
+		},
 	}},
 	{"Source", []Entry{
 		{
@@ -286,6 +291,23 @@ var Catalogue = []Section{
 			DetailNodeError, ResultExecutionFailed,
 			"The node failed the run.",
 			"Read the message and the node agent's log.",
+		},
+	}},
+	{"Audit", []Entry{
+		{
+			DetailEgressViolation, ResultExecutionFailed,
+			"Squid let out a request that the policy does not admit, or logged a line that cannot be read.",
+			"Treat it as an incident: status.egress.audit says which requests; keep the Squid image's digest and report it.",
+		},
+		{
+			DetailCacheAuditFailed, ResultExecutionFailed,
+			"The mirror held a package file that no lockfile of the run names, or with other bytes.",
+			"Treat it as an incident: status.execution.cacheAudit.findings names the files; compare them with the registry's.",
+		},
+		{
+			DetailCacheAuditMissing, ResultInconclusive,
+			"The mirror's cache could not be checked after every tree's provisioning.",
+			"Read status.execution.cacheAudit.problem; create the run again.",
 		},
 	}},
 	{"Nodes and profiles", []Entry{

@@ -27,6 +27,9 @@ const (
 const (
 	// ConditionReady of a ZTProfile: at least one node has baked its current spec.
 	ConditionReady = "Ready"
+	// ConditionNetworkPolicyEnforced of a ZTProfile: on this cluster a connection
+	// that a NetworkPolicy denies was seen to fail, beside one that it allows.
+	ConditionNetworkPolicyEnforced = "NetworkPolicyEnforced"
 	// ConditionValid of a ProxyPolicy: it compiles and stays below the ceiling.
 	ConditionValid = "Valid"
 )

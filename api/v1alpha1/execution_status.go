@@ -53,6 +53,11 @@ type ExecutionStatus struct {
 	// +optional
 	Trees []TreeStatus `json:"trees,omitempty"`
 
+	// cacheAudit is the check of the mirror's cache against the lockfiles; absent if
+	// nothing was provisioned.
+	// +optional
+	CacheAudit *CacheAudit `json:"cacheAudit,omitempty"`
+
 	// failure says why the attempt ended without full evidence; absent if it did
 	// not.
 	// +optional

@@ -31,7 +31,7 @@ type ProxyPolicyList struct {
 }
 
 // ProxyPolicySpec is what is admitted. Scheme https, port 443, no credentials, no
-// query, no body and no redirect are the ceiling and not configurable.
+// query and no body are the ceiling and not configurable.
 type ProxyPolicySpec struct {
 	// methods admitted inside the tunnel.
 	// +kubebuilder:default={"GET","HEAD"}
@@ -54,6 +54,15 @@ type ProxyPolicySpec struct {
 	// +kubebuilder:validation:Maximum=256
 	// +optional
 	MaxResponseMiB int32 `json:"maxResponseMiB,omitempty"`
+
+	// maxRedirects a mirror may follow for one file, all of them to an admitted host.
+	// 0, the default, denies every redirect. Above 0 the proxy checks where each one
+	// leads, and the count is left to the mirror: the proxy sees each hop as a
+	// request of its own.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=5
+	// +optional
+	MaxRedirects int32 `json:"maxRedirects,omitempty"`
 
 	// forbiddenDestinations are address ranges refused after name resolution, in
 	// CIDR notation, beside the built-in ones.

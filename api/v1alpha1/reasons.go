@@ -49,6 +49,9 @@ const (
 	DetailRegressionPassed    Detail = "regression_passed_on_base"
 	DetailRegressionStillFail Detail = "regression_failed_on_candidate"
 	DetailSuiteBroken         Detail = "suite_failed_on_candidate"
+
+	DetailWaitingForNetworkProbe Detail = "waiting_for_network_probe"
+	DetailNetworkPolicyEnforced  Detail = "network_policy_enforced"
 )
 
 // Refusals and failures. Every one has an entry in Catalogue.
@@ -114,4 +117,9 @@ const (
 	DetailPolicyPatternInvalid    Detail = "policy_pattern_invalid"
 	DetailPolicyWidensCeiling     Detail = "policy_widens_ceiling"
 	DetailPolicyDestinationFormat Detail = "policy_destination_invalid"
+
+	DetailNetworkPolicyNotEnforced Detail = "network_policy_not_enforced"
+	DetailEgressViolation          Detail = "egress_violation"
+	DetailCacheAuditFailed         Detail = "cache_audit_failed"
+	DetailCacheAuditMissing        Detail = "cache_audit_missing"
 )

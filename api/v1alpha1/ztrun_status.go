@@ -154,6 +154,10 @@ type EgressStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	Hosts []HostCount `json:"hosts,omitempty"`
+	// audit is the evaluator's second judgement of the log; absent if there was
+	// none.
+	// +optional
+	Audit *EgressAudit `json:"audit,omitempty"`
 }
 
 // RuleCount counts log entries of one deciding rule.
