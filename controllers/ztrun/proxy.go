@@ -20,7 +20,7 @@ import (
 // proxy starts the attempt's package mirror and Squid once the node agent has read
 // the source and waits for them: a refused source never gets this far.
 func (r *Reconciler) proxy(ctx context.Context, s *scope) (ctrl.Result, error) {
-	if s.executionState() != v1alpha1.ExecutionWaitingForProxy || s.proxyReady() {
+	if !s.needsProxy() {
 		return ctrl.Result{}, nil
 	}
 	mirror, err := s.mirrorOf()
@@ -34,9 +34,18 @@ func (r *Reconciler) proxy(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if err := awaitProxy(s, started); err != nil {
 		return ctrl.Result{}, err
 	}
-	s.run.Status.Proxy.MirrorAddress = net.JoinHostPort(ipv4(s.mirror), strconv.Itoa(policy.VerdaccioPort))
 	s.timings().ProxyReady = s.moment()
 	return ctrl.Result{}, nil
+}
+
+// needsProxy: the source was read, and the proxy is not ready yet. The node agent
+// boots the first VM as soon as it knows the mirror's address, beside the proxy.
+func (s *scope) needsProxy() bool {
+	switch s.executionState() {
+	case v1alpha1.ExecutionWaitingForProxy, v1alpha1.ExecutionRunning:
+		return !s.proxyReady()
+	}
+	return false
 }
 
 // mirrorOf is the profile's mirror for the ecosystem that was detected.
@@ -101,8 +110,9 @@ func (r *Reconciler) startSquid(ctx context.Context, s *scope, ecosystem v1alpha
 		return err
 	}
 	s.run.Status.Proxy = &v1alpha1.ProxyStatus{
-		PolicyDigest: config.Annotations[policyDigestAnnotation],
-		ConfigDigest: policy.TextDigest(string(config.Data[squidConfigKey])),
+		MirrorAddress: net.JoinHostPort(ipv4(s.mirror), strconv.Itoa(policy.VerdaccioPort)),
+		PolicyDigest:  config.Annotations[policyDigestAnnotation],
+		ConfigDigest:  policy.TextDigest(string(config.Data[squidConfigKey])),
 	}
 	s.squid, err = ensure(ctx, r, v1alpha1.ConditionProxyReady, r.squidPod(s))
 	return err
