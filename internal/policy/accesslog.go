@@ -27,6 +27,9 @@ const (
 	ruleUnreadable = "unreadable_entry"
 )
 
+// entryPrefix begins every line that is Squid's own.
+var entryPrefix = []byte(`{"v":`)
+
 // ParseAccessLog sums up Squid's access log, reading at most limit bytes of it.
 // Truncated is set if the log is longer, or if its beginning is missing: the
 // squid image writes a first line of its own, which a rotated log has lost.
@@ -83,7 +86,7 @@ type summary struct {
 }
 
 func (s *summary) add(line []byte) {
-	if !bytes.HasPrefix(line, []byte(`{"v":`)) {
+	if !bytes.HasPrefix(line, entryPrefix) {
 		return
 	}
 	e, err := parseEntry(trimLine(line))

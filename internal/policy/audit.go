@@ -1,54 +1,107 @@
 package policy
 
 import (
+	"bytes"
 	"io"
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/safetext"
 )
 
-// maxViolations bounds what an audit reports; one is enough to distrust a run.
-const maxViolations = 16
+const (
+	// maxViolations bounds what an audit lists; one is enough to distrust a run.
+	maxViolations = 16
+	// maxViolationURL bounds the URL of a listed violation, escaped.
+	maxViolationURL = 256
+	// ruleNone is what was let out without any rule of ours.
+	ruleNone = "no_rule"
+)
 
-// Violation is an entry of the access log that Squid admitted and the evaluator
-// would not have.
-type Violation struct {
-	// Logged is the rule in the log, Judged the evaluator's.
-	Logged, Judged string
-	// URL as logged: hostile text of at most 512 bytes.
-	URL string
-}
-
-// Audit judges every entry of an access log that was admitted, tunnels included,
-// and returns the first ones that should not have been, of at most limit bytes.
-func (e *Evaluator) Audit(log io.Reader, limit int64) ([]Violation, error) {
-	var found []Violation
+// Audit judges every entry of an access log that Squid let out, tunnels included,
+// of at most limit bytes. An entry that cannot be read counts as a violation: what
+// it let out is not known.
+func (e *Evaluator) Audit(log io.Reader, limit int64) (v1alpha1.EgressAudit, error) {
+	var out v1alpha1.EgressAudit
 	err := eachLine(io.LimitReader(log, limit), func(line []byte) {
-		if violation := e.auditLine(line); violation != nil && len(found) < maxViolations {
-			found = append(found, *violation)
+		if !bytes.HasPrefix(line, entryPrefix) {
+			return
 		}
-	}, func() {})
-	return found, err
+		judged, violation := e.auditLine(trimLine(line))
+		if judged {
+			out.Judged++
+		}
+		addViolation(&out, violation)
+	}, func() {
+		addViolation(&out, &v1alpha1.EgressViolation{Expected: ruleUnreadable})
+	})
+	return out, err
 }
 
-func (e *Evaluator) auditLine(line []byte) *Violation {
-	entry, err := parseEntry(trimLine(line))
+func addViolation(out *v1alpha1.EgressAudit, violation *v1alpha1.EgressViolation) {
+	if violation == nil {
+		return
+	}
+	if out.Violations++; len(out.Found) < maxViolations {
+		out.Found = append(out.Found, *violation)
+	}
+}
+
+// auditLine judges one line; judged is false if Squid let nothing out for it.
+func (e *Evaluator) auditLine(line []byte) (judged bool, violation *v1alpha1.EgressViolation) {
+	entry, err := parseEntry(line)
 	if err != nil {
-		return nil
+		return false, &v1alpha1.EgressViolation{
+			Expected: ruleUnreadable, Request: safetext.Line(string(line[:min(len(line), maxViolationURL)]), maxViolationURL),
+		}
 	}
-	class, rule := entry.classify(e.maxBytes)
-	tunnel := entry.Method == "CONNECT" && entry.Rule == RuleConnect && class == ignored
-	if class != admitted && !tunnel {
-		return nil
+	seen, out := entry.letOut(e.maxBytes)
+	if !out {
+		return false, nil
 	}
-	if tunnel {
-		rule = RuleConnect
+	if expected := e.judgeEntry(entry, seen); expected != "" {
+		return true, &v1alpha1.EgressViolation{
+			Seen: seen, Expected: expected,
+			Request: safetext.Line(entry.URL[:min(len(entry.URL), maxViolationURL)], maxViolationURL),
+		}
 	}
+	return true, nil
+}
+
+// judgeEntry is the rule by which the evaluator decides otherwise, or "".
+func (e *Evaluator) judgeEntry(entry entry, seen string) string {
 	verdict := e.Evaluate(entry.request())
-	if verdict.Allowed && verdict.Rule == rule {
-		return nil
+	isReply := seen == RuleRedirect || seen == RuleRedirectOff
+	switch {
+	case !verdict.Allowed, !isReply && verdict.Rule != seen:
+		return verdict.Rule
+	case !isReply && e.maxRedirects == 0 && isRedirect(entry.Upstream) && isRedirect(strconv.Itoa(entry.Status)):
+		// The reply went through to the mirror.
+		return RuleRedirect
 	}
-	return &Violation{Logged: rule, Judged: verdict.Rule, URL: entry.URL[:min(len(entry.URL), 512)]}
+	return ""
+}
+
+// letOut says whether Squid sent anything toward a registry for an entry, and the
+// rule in its log. Denied replies count: their requests were sent.
+func (e entry) letOut(maxBytes int64) (rule string, out bool) {
+	class, _ := e.classify(maxBytes)
+	switch {
+	case e.URL == noHeaders || e.Start != "" || e.domainMismatch():
+		return "", false
+	case e.Method == "CONNECT":
+		return RuleConnect, e.Rule == RuleConnect && class == ignored
+	case strings.HasPrefix(e.Rule, allowPrefix):
+		return e.Rule, true
+	case orElse(e.Upstream, "") != "":
+		if e.Rule == "" {
+			return ruleNone, true
+		}
+		return e.Rule, true
+	}
+	return "", false
 }
 
 // request rebuilds what Squid judged from what it logged. Headers of a body are

@@ -8,17 +8,17 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 )
 
-func audit(t *testing.T, spec v1alpha1.ProxyPolicySpec, mirror, log string) []Violation {
+func audit(t *testing.T, spec v1alpha1.ProxyPolicySpec, mirror, log string) v1alpha1.EgressAudit {
 	t.Helper()
 	e, err := NewEvaluator(spec, SquidParams{MirrorIP: mirror})
 	if err != nil {
 		t.Fatal(err)
 	}
-	violations, err := e.Audit(strings.NewReader(log), 1<<20)
+	result, err := e.Audit(strings.NewReader(log), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return violations
+	return result
 }
 
 // realPolicy is the one that the logs in testdata were written under.
@@ -39,12 +39,13 @@ func TestWhatSquidAdmittedTheEvaluatorAdmits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if violations := audit(t, realPolicy(), "10.231.0.10", string(log)); len(violations) > 0 {
-			t.Errorf("%s: %+v", name, violations)
+		if got := audit(t, realPolicy(), "10.231.0.10", string(log)); got.Violations != 0 || got.Judged < 50 {
+			t.Errorf("%s: %+v", name, got)
 		}
 		// The same log under a policy that it was not written under.
-		if violations := audit(t, realPolicy(), "10.231.0.99", string(log)); len(violations) != maxViolations || violations[0].Judged != RuleSource {
-			t.Errorf("%s, another mirror: %+v", name, violations)
+		got := audit(t, realPolicy(), "10.231.0.99", string(log))
+		if got.Violations != got.Judged || len(got.Found) != maxViolations || got.Found[0].Expected != RuleSource {
+			t.Errorf("%s, another mirror: %+v", name, got)
 		}
 	}
 }
@@ -52,29 +53,38 @@ func TestWhatSquidAdmittedTheEvaluatorAdmits(t *testing.T) {
 func TestAnAdmittedEntryThatThePolicyDeniesIsAViolation(t *testing.T) {
 	const url = "https://registry.npmjs.org/semver"
 	for name, tc := range map[string]struct{ entry, judged string }{
-		"an admitted request":                {line(), ""},
-		"a denied request is none":           {line(url, "https://evil.test/x", `"rule":"allow_npm"`, `"rule":"host_not_allowed"`), ""},
-		"another path":                       {line(url, "https://registry.npmjs.org/-/whoami"), RulePath},
-		"a query":                            {line(url, url+"?x"), RuleQuery},
-		"another port":                       {line(url, "https://registry.npmjs.org:8443/semver"), RulePort},
-		"plain http":                         {line(url, "http://registry.npmjs.org:443/semver"), RuleScheme},
-		"another host":                       {line(url, "https://evil.test/semver", `"sni":"registry.npmjs.org"`, `"sni":"evil.test"`), RuleHost},
-		"another host than the tunnel's":     {line(url, "https://pypi.org/simple/a/"), RuleHostMismatch},
-		"an address":                         {line(url, "https://[::1]/semver", `"sni":"registry.npmjs.org"`, `"sni":"-"`), RuleIPLiteral},
-		"a private destination":              {line(`"dst":"192.0.2.1"`, `"dst":"10.0.0.1"`), RuleDestination},
-		"another method":                     {line(`"method":"GET"`, `"method":"PUT"`), RuleMethod},
-		"another client":                     {line(`"src":"10.0.0.7"`, `"src":"10.0.0.8"`), RuleSource},
-		"the wrong rule":                     {line(`"rule":"allow_npm"`, `"rule":"allow_pypi"`), "allow_npm"},
-		"a tunnel to another host":           {line(`"method":"GET"`, `"method":"CONNECT"`, url, "evil.test:443", `"rule":"allow_npm"`, `"rule":"connect_allowed"`), RuleHost},
-		"a tunnel with another server name":  {line(`"method":"GET"`, `"method":"CONNECT"`, url, "registry.npmjs.org:443", `"rule":"allow_npm"`, `"rule":"connect_allowed"`, `"sni":"registry.npmjs.org"`, `"sni":"evil.test"`), RuleSNI},
-		"a tunnel whose URL is no authority": {line(`"method":"GET"`, `"method":"CONNECT"`, url, "registry.npmjs.org:x", `"rule":"allow_npm"`, `"rule":"connect_allowed"`), RuleIPLiteral},
+		"an admitted request":                 {line(), ""},
+		"a denied request is none":            {line(url, "https://evil.test/x", `"rule":"allow_npm"`, `"rule":"host_not_allowed"`, `"up_status":"200"`, `"up_status":"-"`), ""},
+		"a denied request that was answered":  {line(url, "https://evil.test/x", `"rule":"allow_npm"`, `"rule":"host_not_allowed"`), RuleHostMismatch},
+		"another path":                        {line(url, "https://registry.npmjs.org/-/whoami"), RulePath},
+		"a query":                             {line(url, url+"?x"), RuleQuery},
+		"another port":                        {line(url, "https://registry.npmjs.org:8443/semver"), RulePort},
+		"plain http":                          {line(url, "http://registry.npmjs.org:443/semver"), RuleScheme},
+		"another host":                        {line(url, "https://evil.test/semver", `"sni":"registry.npmjs.org"`, `"sni":"evil.test"`), RuleHost},
+		"another host than the tunnel's":      {line(url, "https://pypi.org/simple/a/"), RuleHostMismatch},
+		"a failed request to another path":    {line(url, "https://registry.npmjs.org/-/whoami", `"status":200`, `"status":503`), RulePath},
+		"a redirect that was handed on":       {line(`"status":200`, `"status":302`, `"up_status":"200"`, `"up_status":"302"`), RuleRedirect},
+		"a denied redirect of a good request": {line(`"status":200`, `"status":403`, `"up_status":"200"`, `"up_status":"302"`, `"rule":"allow_npm"`, `"rule":"redirect_reply"`), ""},
+		"a denied redirect of a bad request":  {line(url, "https://registry.npmjs.org/-/whoami", `"status":200`, `"status":403`, `"up_status":"200"`, `"up_status":"302"`, `"rule":"allow_npm"`, `"rule":"redirect_reply"`), RulePath},
+		"an answer without a rule":            {line(`"rule":"allow_npm"`, `"rule":"-"`), "allow_npm"},
+		"a line that cannot be read":          {`{"v":1,"method":` + "\n", ruleUnreadable},
+		"a line over the limit":               {`{"v":1,"url":"` + strings.Repeat("a", maxEntryBytes) + `"}` + "\n", ruleUnreadable},
+		"a line that is not Squid's":          {"squid said something\n", ""},
+		"an address":                          {line(url, "https://[::1]/semver", `"sni":"registry.npmjs.org"`, `"sni":"-"`), RuleIPLiteral},
+		"a private destination":               {line(`"dst":"192.0.2.1"`, `"dst":"10.0.0.1"`), RuleDestination},
+		"another method":                      {line(`"method":"GET"`, `"method":"PUT"`), RuleMethod},
+		"another client":                      {line(`"src":"10.0.0.7"`, `"src":"10.0.0.8"`), RuleSource},
+		"the wrong rule":                      {line(`"rule":"allow_npm"`, `"rule":"allow_pypi"`), "allow_npm"},
+		"a tunnel to another host":            {line(`"method":"GET"`, `"method":"CONNECT"`, url, "evil.test:443", `"rule":"allow_npm"`, `"rule":"connect_allowed"`), RuleHost},
+		"a tunnel with another server name":   {line(`"method":"GET"`, `"method":"CONNECT"`, url, "registry.npmjs.org:443", `"rule":"allow_npm"`, `"rule":"connect_allowed"`, `"sni":"registry.npmjs.org"`, `"sni":"evil.test"`), RuleSNI},
+		"a tunnel whose URL is no authority":  {line(`"method":"GET"`, `"method":"CONNECT"`, url, "registry.npmjs.org:x", `"rule":"allow_npm"`, `"rule":"connect_allowed"`), RuleIPLiteral},
 	} {
 		t.Run(name, func(t *testing.T) {
-			violations := audit(t, Default(), "10.0.0.7", logStart+tc.entry)
+			got := audit(t, Default(), "10.0.0.7", logStart+tc.entry)
 			switch {
-			case tc.judged == "" && len(violations) == 0:
-			case len(violations) != 1 || violations[0].Judged != tc.judged:
-				t.Errorf("%+v, want one judged %q", violations, tc.judged)
+			case tc.judged == "" && got.Violations == 0:
+			case got.Violations != 1 || got.Found[0].Expected != tc.judged:
+				t.Errorf("%+v, want one by %q", got, tc.judged)
 			}
 		})
 	}

@@ -18,6 +18,9 @@ const (
 
 	// MaxResponseMiB is the largest response a policy may admit, and the default.
 	MaxResponseMiB = 256
+
+	// MaxRedirects is the largest redirect budget a policy may have.
+	MaxRedirects = 5
 )
 
 // methods a policy may admit: those that fetch and change nothing.

@@ -41,18 +41,12 @@ type Request struct {
 // Reply is what the evaluator judges of an answer.
 type Reply struct {
 	Status int
-	// Location is the header of a redirect, resolved against the request's URL.
-	Location Location
+	// Location is the header of a redirect, as sent; empty for none.
+	Location string
+	// Hops counts the redirects that led to the request.
+	Hops int
 	// BodyBytes is the size of the body.
 	BodyBytes int64
-}
-
-// Location is the target of a redirect.
-type Location struct {
-	Scheme string
-	Host   string
-	Port   int
-	Path   string
 }
 
 // Verdict is a decision and the rule that made it; the rule's name is the one in
@@ -62,10 +56,6 @@ type Verdict struct {
 	Rule    string
 }
 
-// RuleRedirectOff is the evaluator's name for a redirect that leads off the
-// registries. Squid does not follow redirects and logs it as RuleRedirect.
-const RuleRedirectOff = "redirect_off_registry"
-
 // Evaluator judges requests by the same rules, in the same order, as the Squid
 // configuration of the same policy, ecosystem and mirror.
 type Evaluator struct {
@@ -74,6 +64,9 @@ type Evaluator struct {
 	hosts     []evaluatedHost
 	forbidden []netip.Prefix
 	maxBytes  int64
+
+	locations    *regexp.Regexp
+	maxRedirects int
 }
 
 type evaluatedHost struct {
@@ -90,7 +83,8 @@ func NewEvaluator(spec v1alpha1.ProxyPolicySpec, params SquidParams) (*Evaluator
 	}
 	e := &Evaluator{
 		mirror: mirror, methods: spec.Methods, forbidden: Forbidden(spec),
-		maxBytes: int64(spec.MaxResponseMiB) << 20,
+		maxBytes:  int64(spec.MaxResponseMiB) << 20,
+		locations: regexp.MustCompile(locationPattern(spec.Hosts)), maxRedirects: int(spec.MaxRedirects),
 	}
 	for _, host := range spec.Hosts {
 		evaluated := evaluatedHost{name: host.Name, host: host.Host}
@@ -175,13 +169,14 @@ func (e *Evaluator) bodyRule(r Request) string {
 }
 
 // EvaluateReply judges the answer to a request that was admitted. A redirect's
-// destination is judged first: one that leads off the registries is named so.
+// destination is judged first: one that leads off the registries is named so. Squid
+// sees each hop as a request of its own: the count of hops is judged here alone.
 func (e *Evaluator) EvaluateReply(r Reply) Verdict {
+	redirect := r.Status >= 300 && r.Status <= 399 && r.Status != 304
 	switch {
-	case r.Status >= 300 && r.Status <= 399 && r.Status != 304:
-		if e.host(normalHost(r.Location.Host)) == nil || r.Location.Scheme != "https" || r.Location.Port != 443 {
-			return Verdict{Rule: RuleRedirectOff}
-		}
+	case redirect && !e.locations.MatchString(r.Location):
+		return Verdict{Rule: RuleRedirectOff}
+	case redirect && r.Hops >= e.maxRedirects:
 		return Verdict{Rule: RuleRedirect}
 	case r.BodyBytes > e.maxBytes:
 		return Verdict{Rule: RuleTooLarge}

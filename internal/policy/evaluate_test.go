@@ -126,7 +126,7 @@ func TestEvaluateConnect(t *testing.T) {
 }
 
 func TestEvaluateReply(t *testing.T) {
-	registry := Location{Scheme: "https", Host: "registry.npmjs.org", Port: 443, Path: "/a"}
+	const registry = "https://registry.npmjs.org/a"
 	for name, tc := range map[string]struct {
 		reply Reply
 		want  string
@@ -136,9 +136,9 @@ func TestEvaluateReply(t *testing.T) {
 		"no package":                            {Reply{Status: 404}, ""},
 		"a body over the limit":                 {Reply{Status: 200, BodyBytes: MaxResponseMiB<<20 + 1}, RuleTooLarge},
 		"a redirect on the registry":            {Reply{Status: 301, Location: registry}, RuleRedirect},
-		"a redirect off the registry":           {Reply{Status: 302, Location: Location{Scheme: "https", Host: "evil.test", Port: 443}}, RuleRedirectOff},
-		"a redirect to an address":              {Reply{Status: 307, Location: Location{Scheme: "https", Host: "169.254.169.254", Port: 443}}, RuleRedirectOff},
-		"a redirect to plain http":              {Reply{Status: 308, Location: Location{Scheme: "http", Host: "registry.npmjs.org", Port: 80}}, RuleRedirectOff},
+		"a redirect off the registry":           {Reply{Status: 302, Location: "https://evil.test/a"}, RuleRedirectOff},
+		"a redirect to an address":              {Reply{Status: 307, Location: "https://169.254.169.254/"}, RuleRedirectOff},
+		"a redirect to plain http":              {Reply{Status: 308, Location: "http://registry.npmjs.org/a"}, RuleRedirectOff},
 		"a redirect without a destination":      {Reply{Status: 300}, RuleRedirectOff},
 		"a redirect with a body over the limit": {Reply{Status: 399, Location: registry, BodyBytes: 1 << 40}, RuleRedirect},
 	} {

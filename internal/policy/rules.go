@@ -20,7 +20,10 @@ const (
 	RuleHostMismatch = "host_mismatch"
 	RulePath         = "path_not_allowed"
 	RuleRedirect     = "redirect_reply"
-	RuleSNI          = "sni_not_allowed"
+	// RuleRedirectOff is a redirect that leads off the registries. Squid names it so
+	// only if the policy has a redirect budget; without one, each is RuleRedirect.
+	RuleRedirectOff = "redirect_off_registry"
+	RuleSNI         = "sni_not_allowed"
 
 	allowPrefix = "allow_"
 )

@@ -39,6 +39,9 @@ func (c *squidConfig) facts(spec v1alpha1.ProxyPolicySpec, mirror netip.Addr) {
 	c.line("acl registry_hosts dstdomain -n %s", strings.Join(names, " "))
 	// Outside a tunnel, and before its client hello, the URL's host is matched.
 	c.line("acl tunnel ssl::server_name --client-requested %s", strings.Join(names, " "))
+	if spec.MaxRedirects > 0 {
+		c.line("acl registry_location rep_header Location %s", locationPattern(spec.Hosts))
+	}
 	for _, prefix := range Forbidden(spec) {
 		c.line("acl forbidden_dst dst %s", prefix)
 	}
@@ -57,6 +60,9 @@ func (c *squidConfig) reasons(spec v1alpha1.ProxyPolicySpec) {
 	rules := []string{
 		RuleSource, RuleIPLiteral, RuleHost, RulePort, RuleScheme, RuleChunked, RuleBody, RuleMethod,
 		RuleQuery, RuleCredentials, RuleDestination, RuleConnect, RuleHostMismatch, RulePath, RuleRedirect, RuleSNI,
+	}
+	if spec.MaxRedirects > 0 {
+		rules = append(rules, RuleRedirectOff)
 	}
 	for _, host := range spec.Hosts {
 		rules = append(rules, allowPrefix+host.Name)
@@ -97,7 +103,11 @@ func (c *squidConfig) requestRules(spec v1alpha1.ProxyPolicySpec) {
 
 func (c *squidConfig) replyRules(spec v1alpha1.ProxyPolicySpec) {
 	c.section("Reply policy")
-	c.line("http_reply_access deny redirect_status rule_%s", RuleRedirect)
+	if spec.MaxRedirects > 0 {
+		c.line("http_reply_access deny redirect_status !registry_location rule_%s", RuleRedirectOff)
+	} else {
+		c.line("http_reply_access deny redirect_status rule_%s", RuleRedirect)
+	}
 	c.lines("http_reply_access allow all")
 	c.line("reply_body_max_size %d MB", spec.MaxResponseMiB)
 }

@@ -38,6 +38,9 @@ func Validate(spec v1alpha1.ProxyPolicySpec) []Problem {
 	if spec.MaxResponseMiB < 0 || spec.MaxResponseMiB > MaxResponseMiB {
 		v.widens("spec.maxResponseMiB", "%d MiB; between 1 and %d are admitted", spec.MaxResponseMiB, MaxResponseMiB)
 	}
+	if spec.MaxRedirects < 0 || spec.MaxRedirects > MaxRedirects {
+		v.widens("spec.maxRedirects", "%d redirects; between 0 and %d are admitted", spec.MaxRedirects, MaxRedirects)
+	}
 	v.destinations(spec.ForbiddenDestinations)
 	return v.problems
 }
