@@ -136,7 +136,7 @@ var Catalogue = []Section{
 		{
 			DetailNoEcosystem, ResultUnsupportedEnvironment,
 			"No supported package manager's files are in the root of the tree.",
-			"Add package.json and package-lock.json to the root of the repository.",
+			"Add package.json and package-lock.json, or a requirements.txt with hashes, or pyproject.toml and uv.lock, to the root of the repository.",
 		},
 		{
 			DetailAmbiguousManager, ResultUnsupportedEnvironment,
@@ -146,12 +146,12 @@ var Catalogue = []Section{
 		{
 			DetailUnsupportedManager, ResultUnsupportedEnvironment,
 			"The repository uses a package manager that is not supported.",
-			"Use npm with a package-lock.json.",
+			"Use npm with a package-lock.json, pip with a requirements.txt with hashes, or uv with a uv.lock.",
 		},
 		{
 			DetailUnsupportedConfig, ResultUnsupportedEnvironment,
-			"A tool configuration in the repository could redirect what is fetched.",
-			"Remove the file or key that subject names.",
+			"A tool configuration or option in the repository could redirect what is fetched.",
+			"Remove the file, key or option that subject names.",
 		},
 		{
 			DetailMissingManifest, ResultUnsupportedEnvironment,
@@ -176,7 +176,7 @@ var Catalogue = []Section{
 		{
 			DetailUnsupportedLockfile, ResultUnsupportedEnvironment,
 			"The lockfile has a version that is not supported.",
-			"Make it anew with a current package manager: npm writes lockfileVersion 3.",
+			"Make it anew with a current package manager: npm writes lockfileVersion 3, uv writes version 1.",
 		},
 		{
 			DetailUnsupportedDependency, ResultUnsupportedEnvironment,
@@ -186,17 +186,42 @@ var Catalogue = []Section{
 		{
 			DetailMissingHash, ResultUnsupportedEnvironment,
 			"A locked package has no digest of the required kind.",
-			"Make the lockfile anew so that each package has its sha512 integrity and resolved URL.",
+			"Make the lockfile anew so that each package has its digests: for npm its sha512 integrity and resolved URL, for pip and uv the sha256 of each file.",
+		},
+		{
+			DetailLockConflict, ResultUnsupportedEnvironment,
+			"The lockfile has different digests for one and the same file.",
+			"Make the lockfile anew with the package manager and commit it.",
+		},
+		{
+			DetailUnpinnedRequirement, ResultUnsupportedEnvironment,
+			"A line of requirements.txt does not pin one version.",
+			"Write name==version, without wildcards, and its hashes; `pip-compile --generate-hashes` and `uv pip compile --generate-hashes` do.",
+		},
+		{
+			DetailUnsupportedMarker, ResultUnsupportedEnvironment,
+			"An environment marker cannot be judged before the VM exists: it is not valid, or asks for what no image fixes, such as the kernel's release.",
+			"Write the requirement that subject names with python_version, sys_platform, platform_machine or their like, or without a marker.",
+		},
+		{
+			DetailBinaryUnavailable, ResultUnsupportedEnvironment,
+			"A locked package has no wheel for the selected runtime; a source distribution would run its build while the mirror is in reach.",
+			"Lock a version with wheels for CPython on Linux x86_64, or a pure Python one.",
+		},
+		{
+			DetailProjectBuildRequired, ResultUnsupportedEnvironment,
+			"The uv project installs itself, so its build backend would run while the mirror is in reach.",
+			"Set package = false in [tool.uv] and lock again; pytest's pythonpath setting makes the sources importable.",
 		},
 		{
 			DetailNoTestRunner, ResultUnsupportedEnvironment,
 			"The repository declares no test command.",
-			"Set scripts.test in package.json to a runner that writes JUnit reports, such as `node --test`.",
+			"For npm, set scripts.test in package.json to a runner that writes JUnit reports, such as `node --test`; for pip and uv, lock pytest.",
 		},
 		{
 			DetailRuntimeUnspecified, ResultUnsupportedEnvironment,
 			"The repository does not say which runtime it needs.",
-			"Declare it: engines.node in package.json, .nvmrc or .node-version.",
+			"Declare it: engines.node in package.json, .nvmrc or .node-version; requires-python in pyproject.toml, or .python-version.",
 		},
 		{
 			DetailRuntimeDeclaration, ResultUnsupportedEnvironment,

@@ -2,6 +2,7 @@ package ecosystem
 
 import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/npm"
 	"github.com/ai-dossier/zt-operator/internal/refusal"
 )
@@ -46,4 +47,14 @@ func Detect(root RootFiles) (Detection, error) {
 	}
 	return Detection{}, refusal.New(v1alpha1.DetailNoEcosystem, "",
 		"the root has no package.json and no package-lock.json")
+}
+
+// Artifacts returns what the lockfile of a tree that Detect accepted admits. Its
+// error is a *Refusal.
+func Artifacts(root RootFiles, detection Detection) ([]model.Locked, error) {
+	switch detection.Ecosystem {
+	case v1alpha1.EcosystemNPM:
+		return npm.Artifacts(root)
+	}
+	return nil, refusal.New(v1alpha1.DetailNoEcosystem, "", "the ecosystem has no lockfile that is known here")
 }

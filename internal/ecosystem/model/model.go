@@ -44,6 +44,17 @@ type Detection struct {
 	ManagerVersion string
 }
 
+// Locked is one artifact that the lockfile admits.
+type Locked struct {
+	// Name and Version of the package in its registry.
+	Name    string
+	Version string
+	// URL of the artifact; empty for pip, whose lockfiles name none.
+	URL string
+	// Digests, any of which the bytes may have: SHA-512 for npm, else SHA-256.
+	Digests [][]byte
+}
+
 // Command is one command of a plan, as data: this package executes nothing.
 type Command struct {
 	// Name is unique in the plan and at most 32 characters.

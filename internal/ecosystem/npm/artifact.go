@@ -29,24 +29,24 @@ func isTarball(url, name, version string) bool {
 	return scoped && (path == scope+"%2f"+base+file || path == scope+"%2F"+base+file)
 }
 
-// isSHA512 reports whether an integrity value has exactly one SHA-512. npm takes the
-// strongest algorithm of a value, and any of several hashes of it: two would be two
-// packages.
-func isSHA512(integrity string) bool {
-	found := 0
+// sha512Of returns the SHA-512 of an integrity value that has exactly one, else nil.
+// npm takes the strongest algorithm of a value, and any of several hashes of it: two
+// would be two packages.
+func sha512Of(integrity string) []byte {
+	var found []byte
 	for _, hash := range strings.Fields(integrity) {
 		algorithm, digest, _ := strings.Cut(hash, "-")
 		switch algorithm {
 		case "sha512":
 			raw, err := base64.StdEncoding.Strict().DecodeString(digest)
-			if err != nil || len(raw) != sha512.Size {
-				return false
+			if err != nil || len(raw) != sha512.Size || found != nil {
+				return nil
 			}
-			found++
+			found = raw
 		case "sha1", "sha256", "sha384":
 		default:
-			return false
+			return nil
 		}
 	}
-	return found == 1
+	return found
 }

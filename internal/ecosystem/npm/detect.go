@@ -37,30 +37,7 @@ func Wanted() map[string]int64 {
 
 // Detect reads a tree that has a file of npm. Its error is a *refusal.Refusal.
 func Detect(root model.RootFiles) (model.Detection, error) {
-	if !has(root, Manifest) {
-		return model.Detection{}, refusal.New(v1alpha1.DetailMissingManifest, Manifest,
-			"there is a package-lock.json and no package.json beside it")
-	}
-	manifest, err := readObject(root, Manifest, v1alpha1.DetailInvalidManifest,
-		boundedjson.Limits{Bytes: maxManifest, Depth: 32, Values: 50_000})
-	if err != nil {
-		return model.Detection{}, err
-	}
-	project, err := readManifest(manifest)
-	if err != nil {
-		return model.Detection{}, err
-	}
-	if !has(root, Lockfile) {
-		return model.Detection{}, refusal.New(v1alpha1.DetailMissingLockfile, Lockfile,
-			"there is a package.json and no package-lock.json beside it; dependencies are installed from a lockfile only")
-	}
-	lockfile, err := readObject(root, Lockfile, v1alpha1.DetailInvalidLockfile,
-		boundedjson.Limits{Bytes: maxLockfile, Depth: 128, Values: 1_000_000})
-	if err != nil {
-		return model.Detection{}, err
-	}
-	overrides, _ := member[*boundedjson.Object](manifest, "overrides")
-	locked, err := readLock(lockfile, overrides)
+	project, locked, err := read(root)
 	if err != nil {
 		return model.Detection{}, err
 	}
@@ -74,6 +51,41 @@ func Detect(root model.RootFiles) (model.Detection, error) {
 		Declarations:   append(project.declarations, files...),
 		ManagerVersion: project.managerVersion,
 	}, nil
+}
+
+// Artifacts returns the tarballs that the lockfile has fetched, in its order. Its
+// error is a *refusal.Refusal.
+func Artifacts(root model.RootFiles) ([]model.Locked, error) {
+	_, locked, err := read(root)
+	return locked, err
+}
+
+func read(root model.RootFiles) (project, []model.Locked, error) {
+	if !has(root, Manifest) {
+		return project{}, nil, refusal.New(v1alpha1.DetailMissingManifest, Manifest,
+			"there is a package-lock.json and no package.json beside it")
+	}
+	manifest, err := readObject(root, Manifest, v1alpha1.DetailInvalidManifest,
+		boundedjson.Limits{Bytes: maxManifest, Depth: 32, Values: 50_000})
+	if err != nil {
+		return project{}, nil, err
+	}
+	p, err := readManifest(manifest)
+	if err != nil {
+		return project{}, nil, err
+	}
+	if !has(root, Lockfile) {
+		return project{}, nil, refusal.New(v1alpha1.DetailMissingLockfile, Lockfile,
+			"there is a package.json and no package-lock.json beside it; dependencies are installed from a lockfile only")
+	}
+	lockfile, err := readObject(root, Lockfile, v1alpha1.DetailInvalidLockfile,
+		boundedjson.Limits{Bytes: maxLockfile, Depth: 128, Values: 1_000_000})
+	if err != nil {
+		return project{}, nil, err
+	}
+	overrides, _ := member[*boundedjson.Object](manifest, "overrides")
+	locked, err := readLock(lockfile, overrides)
+	return p, locked, err
 }
 
 func has(root model.RootFiles, name string) bool {

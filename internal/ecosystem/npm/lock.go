@@ -7,16 +7,9 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/boundedjson"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
 	"github.com/ai-dossier/zt-operator/internal/refusal"
 )
-
-// locked is one package that an installation fetches.
-type locked struct {
-	name      string
-	version   string
-	resolved  string
-	integrity string
-}
 
 var (
 	// packageName is what the proxy policy admits in a path.
@@ -30,7 +23,7 @@ const maxName = 214
 
 // readLock checks every entry of a lockfile and returns the fetched packages in the
 // lockfile's order. overrides are package.json's, which the lockfile does not repeat.
-func readLock(lockfile, overrides *boundedjson.Object) ([]locked, error) {
+func readLock(lockfile, overrides *boundedjson.Object) ([]model.Locked, error) {
 	if err := lockVersion(lockfile); err != nil {
 		return nil, err
 	}
@@ -47,7 +40,7 @@ func readLock(lockfile, overrides *boundedjson.Object) ([]locked, error) {
 	if l.entries[""] == nil {
 		return nil, refusal.New(v1alpha1.DetailInvalidLockfile, "packages", "package-lock.json has no entry for the project itself")
 	}
-	var all []locked
+	var all []model.Locked
 	for _, key := range packages.Keys() {
 		if key == "" {
 			if err := l.root(); err != nil {
@@ -147,7 +140,7 @@ func (l *lock) root() error {
 }
 
 // entry checks one package; fetched is false for one that comes inside another.
-func (l *lock) entry(key string) (p locked, fetched bool, err error) {
+func (l *lock) entry(key string) (p model.Locked, fetched bool, err error) {
 	entry := l.entries[key]
 	m := location.FindStringSubmatch(key)
 	if m == nil {
@@ -207,25 +200,26 @@ func parent(key string) string {
 }
 
 // fetched checks that an entry is the release it says it is.
-func (l *lock) fetched(entry *boundedjson.Object, installed string) (locked, error) {
+func (l *lock) fetched(entry *boundedjson.Object, installed string) (model.Locked, error) {
 	name, err := l.nameOf(entry, installed)
 	if err != nil {
-		return locked{}, err
+		return model.Locked{}, err
 	}
 	version := stringOf(entry, "version")
 	if !release.MatchString(version) {
-		return locked{}, refusal.New(v1alpha1.DetailInvalidLockfile, installed, "its version is not X.Y.Z")
+		return model.Locked{}, refusal.New(v1alpha1.DetailInvalidLockfile, installed, "its version is not X.Y.Z")
 	}
 	resolved := stringOf(entry, "resolved")
 	if !isTarball(resolved, name, version) {
-		return locked{}, unsupportedDependency(installed,
+		return model.Locked{}, unsupportedDependency(installed,
 			"it is not resolved to the registry's own tarball of its name and version")
 	}
 	integrity, ok := member[string](entry, "integrity")
-	if !ok || !isSHA512(integrity) {
-		return locked{}, refusal.New(v1alpha1.DetailMissingHash, installed, "its entry has no integrity with one SHA-512")
+	digest := sha512Of(integrity)
+	if !ok || digest == nil {
+		return model.Locked{}, refusal.New(v1alpha1.DetailMissingHash, installed, "its entry has no integrity with one SHA-512")
 	}
-	return locked{name: name, version: version, resolved: resolved, integrity: integrity}, nil
+	return model.Locked{Name: name, Version: version, URL: resolved, Digests: [][]byte{digest}}, nil
 }
 
 // nameOf returns the package's name in the registry. It differs from the installed
