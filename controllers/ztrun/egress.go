@@ -1,6 +1,7 @@
 package ztrun
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -34,6 +35,8 @@ func (l PodLogs) Open(ctx context.Context, pod types.NamespacedName, limit int64
 	return stream, nil
 }
 
+// egress sums up Squid's log and judges it again. What was summed up comes back even
+// if it cannot be judged.
 func (r *Reconciler) egress(ctx context.Context, s *scope) (*v1alpha1.EgressStatus, error) {
 	// One byte more than is used, so that a log that is too long shows.
 	log, err := r.Logs.Open(ctx, client.ObjectKeyFromObject(s.squid), maxAccessLogBytes+1)
@@ -41,9 +44,22 @@ func (r *Reconciler) egress(ctx context.Context, s *scope) (*v1alpha1.EgressStat
 		return nil, err
 	}
 	defer log.Close()
-	egress, err := policy.ParseAccessLog(log, maxAccessLogBytes)
+	text, err := io.ReadAll(io.LimitReader(log, maxAccessLogBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read Squid's log: %w", err)
 	}
+	egress, err := policy.ParseAccessLog(bytes.NewReader(text), maxAccessLogBytes)
+	if err != nil {
+		return nil, fmt.Errorf("sum up Squid's log: %w", err)
+	}
+	evaluator, err := r.evaluator(ctx, s)
+	if err != nil {
+		return &egress, fmt.Errorf("audit Squid's log: %w", err)
+	}
+	audit, err := evaluator.Audit(bytes.NewReader(text), maxAccessLogBytes)
+	if err != nil {
+		return &egress, fmt.Errorf("audit Squid's log: %w", err)
+	}
+	egress.Audit = &audit
 	return &egress, nil
 }

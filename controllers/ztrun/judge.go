@@ -44,15 +44,19 @@ func (r *Reconciler) copiedDigest(ctx context.Context, s *scope) (string, error)
 // Whatever does not fit together makes the run inconclusive, never a verdict.
 func decide(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) v1alpha1.Outcome {
 	outcome, final := verdict.Judge(e, run.Spec.Proof)
-	switch {
+	switch breach := breached(run.Status.Egress, e.CacheAudit); {
+	case breach != nil:
+		return *breach
 	case e.Failure != nil:
 		return outcome
 	case !final:
 		return incomplete(outcome.Subject, "the execution finished without evidence for a verdict: "+outcome.Message)
 	case e.Source != nil && e.Source.Digest != digest:
 		return incomplete("source", fmt.Sprintf("the node agent read a bundle with digest %s, it was given %s", e.Source.Digest, digest))
-	case outcome.Result == v1alpha1.ResultReproducedAndFixed && run.Status.Egress == nil:
-		return incomplete("egress", "Squid's access log of the attempt could not be read, so it is not known what the run fetched; run it again")
+	case outcome.Result == v1alpha1.ResultReproducedAndFixed:
+		if doubt := unaudited(run.Status.Egress, e); doubt != nil {
+			return *doubt
+		}
 	}
 	return outcome
 }
@@ -82,12 +86,15 @@ func (r *Reconciler) readEgress(ctx context.Context, s *scope) error {
 		s.run.Status.Egress = egress
 		return nil
 	}
+	problem := err.Error()
 	since := s.now
 	if at := s.execution().FinishedAt; at != nil {
 		since = at.Time
 	}
 	if s.now.Sub(since) < logBound {
-		return hold("", v1alpha1.DetailRunning, 2*time.Second, "Squid's log is not readable yet: %v", err)
+		return hold("", v1alpha1.DetailRunning, 2*time.Second, "Squid's log is not readable yet: %s", problem)
 	}
+	// A sum without an audit is still worth showing.
+	s.run.Status.Egress = egress
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/ai-dossier/zt-operator/test/builders"
 )
 
-const accessLog = `{"v":1,"t":1767323045.123,"ms":12,"src":"10.244.0.6","method":"GET","url":"https://registry.npmjs.org/semver","result":"TCP_MISS","status":200,"up_status":"200","reply_bytes":1234,"dst":"104.16.0.1","bump":"bump","sni":"registry.npmjs.org","rule":"allow_npm","err":"-","err_detail":"-"}
+const accessLog = `{"v":1,"start":"6.13"}
+{"v":1,"t":1767323045.123,"ms":12,"src":"10.244.0.6","method":"GET","url":"https://registry.npmjs.org/semver","result":"TCP_MISS","status":200,"up_status":"200","reply_bytes":1234,"dst":"104.16.0.1","bump":"bump","sni":"registry.npmjs.org","rule":"allow_npm","err":"-","err_detail":"-"}
 {"v":1,"t":1767323045.223,"ms":1,"src":"10.244.0.6","method":"GET","url":"https://registry.npmjs.org/-/whoami","result":"TCP_DENIED","status":403,"up_status":"-","reply_bytes":300,"dst":"-","bump":"bump","sni":"registry.npmjs.org","rule":"path_not_allowed","err":"ERR_ACCESS_DENIED","err_detail":"-"}
 `
 
@@ -38,11 +39,27 @@ func TestAProvenRunIsJudgedAndTornDown(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	run := builders.Run("fix").Object()
-	run.Status.Egress = &v1alpha1.EgressStatus{Admitted: 1}
+	run.Status.Egress = &v1alpha1.EgressStatus{Admitted: 1, Audit: &v1alpha1.EgressAudit{Judged: 1}}
+	with := func(change func(*v1alpha1.EgressStatus)) *v1alpha1.ZTRun {
+		changed := run.DeepCopy()
+		change(changed.Status.Egress)
+		return changed
+	}
+	violated := with(func(e *v1alpha1.EgressStatus) {
+		e.Audit.Violations, e.Audit.Found = 1, []v1alpha1.EgressViolation{{Seen: "allow_npm", Expected: "path_not_allowed", Request: "https://registry.npmjs.org/-/whoami"}}
+	})
 	blind := builders.Run("fix").Object()
 	proven := func() *builders.ExecutionBuilder { return builders.Execution(1, bundleDigest).Proven().Finished() }
 	otherCommit := proven().Object()
 	otherCommit.Trees[2].Commit = builders.Commit("d")
+	audited := func(change func(*v1alpha1.CacheAudit)) *v1alpha1.ExecutionStatus {
+		e := proven().Object()
+		change(e.CacheAudit)
+		return e
+	}
+	rejected := audited(func(a *v1alpha1.CacheAudit) {
+		a.Rejected, a.Findings = 1, []v1alpha1.RejectedArtifact{{Artifact: "ms/ms-2.1.3.tgz", Finding: "hash_mismatch"}}
+	})
 	networked := proven().Object()
 	networked.Trees[1].NetworkInVerification = ptr.To(true)
 	for name, tc := range map[string]struct {
@@ -66,6 +83,29 @@ func TestDecide(t *testing.T) {
 		},
 		"a proof without a record of its egress is not one": {
 			blind, proven().Object(), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
+		},
+		"a request that should not have gone out is a failure, whatever the tests say": {
+			violated, proven().Object(), v1alpha1.ResultExecutionFailed, v1alpha1.DetailEgressViolation,
+		},
+		"a request that should not have gone out is told before the agent's own failure": {
+			violated, builders.Execution(1, bundleDigest).Failed(v1alpha1.ResultExecutionFailed, v1alpha1.DetailVMLost).Object(),
+			v1alpha1.ResultExecutionFailed, v1alpha1.DetailEgressViolation,
+		},
+		"a log that was not judged again proves nothing": {
+			with(func(e *v1alpha1.EgressStatus) { e.Audit = nil }), proven().Object(), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
+		},
+		"a log that was judged in part proves nothing": {
+			with(func(e *v1alpha1.EgressStatus) { e.Truncated = true }), proven().Object(), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
+		},
+		"a file that no lockfile names is a failure": {run, rejected, v1alpha1.ResultExecutionFailed, v1alpha1.DetailCacheAuditFailed},
+		"a cache that was audited after two trees of three proves nothing": {
+			run, audited(func(a *v1alpha1.CacheAudit) { a.Trees = a.Trees[:2] }), v1alpha1.ResultInconclusive, v1alpha1.DetailCacheAuditMissing,
+		},
+		"an audit that could not be made proves nothing": {
+			run, audited(func(a *v1alpha1.CacheAudit) { a.Problem = "connection refused" }), v1alpha1.ResultInconclusive, v1alpha1.DetailCacheAuditMissing,
+		},
+		"an audit that does not add up proves nothing": {
+			run, audited(func(a *v1alpha1.CacheAudit) { a.Admitted-- }), v1alpha1.ResultInconclusive, v1alpha1.DetailCacheAuditMissing,
 		},
 		"trees of other commits than the run's prove nothing": {
 			run, otherCommit, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,

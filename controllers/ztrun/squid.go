@@ -72,17 +72,20 @@ func (r *Reconciler) ensureSquidConfig(ctx context.Context, s *scope, ecosystem 
 	if found {
 		return existing, nil
 	}
-	config, err := policy.RenderSquid(s.policy.Spec, policy.SquidParams{
-		MirrorIP: ipv4(s.mirror), Ecosystem: ecosystem, ConfigDir: squidConfigDir, RunDir: squidRunDir,
-	})
+	applied := appliedPolicy{Policy: s.policy.Spec, Ecosystem: ecosystem, MirrorIP: ipv4(s.mirror)}
+	config, err := policy.RenderSquid(applied.Policy, applied.params())
 	if err != nil {
 		return nil, refuse(v1alpha1.ResultNotAdmitted, v1alpha1.DetailPolicyInvalid, s.policy.Name,
 			"ProxyPolicy %q cannot be applied to this run: %v", s.policy.Name, err)
 	}
+	text, err := applied.encode()
+	if err != nil {
+		return nil, err
+	}
 	secret := &corev1.Secret{
 		ObjectMeta: r.meta(s, objectSquidConfig, v1alpha1.RoleSquid),
 		Immutable:  ptr.To(true),
-		Data:       map[string][]byte{squidConfigKey: []byte(config)},
+		Data:       map[string][]byte{squidConfigKey: []byte(config), appliedKey: text},
 	}
 	secret.Annotations[policyDigestAnnotation] = policy.Digest(s.policy.Spec)
 	if ref := s.profile.Spec.Proxy.CABundle; ref != nil {

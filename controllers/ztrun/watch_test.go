@@ -146,7 +146,7 @@ func TestADeletedProfileDoesNotEndARunThatNoLongerNeedsIt(t *testing.T) {
 	w.toRunning()
 	w.remove(builders.Profile("default").Object())
 	w.agent(builders.Execution(1, bundleDigest).Proven().Finished().Object())
-	w.logs.text = "{\"v\":1}\n"
+	w.logs.text = accessLog
 	w.settle()
 	w.wantOutcome(v1alpha1.ResultReproducedAndFixed, v1alpha1.DetailReproducedAndFixed, "")
 }

@@ -36,7 +36,8 @@ var (
 	bundleDigest = "sha256:777c5c9e1b88bc9f8117233b0e523dae9f4aca40a5f77877f8d54eacf3ce8c36"
 )
 
-const accessLog = `{"v":1,"t":1767323045.123,"ms":12,"src":"10.244.0.6","method":"GET","url":"https://registry.npmjs.org/semver","result":"TCP_MISS","status":200,"up_status":"200","reply_bytes":1234,"dst":"104.16.0.1","bump":"bump","sni":"registry.npmjs.org","rule":"allow_npm","err":"-","err_detail":"-"}
+const accessLog = `{"v":1,"start":"6.13"}
+{"v":1,"t":1767323045.123,"ms":12,"src":"10.244.0.6","method":"GET","url":"https://registry.npmjs.org/semver","result":"TCP_MISS","status":200,"up_status":"200","reply_bytes":1234,"dst":"104.16.0.1","bump":"bump","sni":"registry.npmjs.org","rule":"allow_npm","err":"-","err_detail":"-"}
 `
 
 // scriptedLogs stands for the kubelet's log endpoint.

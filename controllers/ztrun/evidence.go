@@ -1,0 +1,80 @@
+package ztrun
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+)
+
+// breached is the outcome of a run in which something got past the policy or the
+// lockfiles, or nil. It stands above every other: nothing such a run shows counts.
+func breached(egress *v1alpha1.EgressStatus, cache *v1alpha1.CacheAudit) *v1alpha1.Outcome {
+	switch {
+	case egress != nil && egress.Audit != nil && egress.Audit.Violations > 0:
+		return &v1alpha1.Outcome{
+			Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailEgressViolation, Subject: "egress",
+			Message: fmt.Sprintf("Squid let out requests that the policy does not admit: %d; first: %s", egress.Audit.Violations, firstViolation(egress.Audit)),
+		}
+	case cache != nil && cache.Rejected > 0:
+		return &v1alpha1.Outcome{
+			Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailCacheAuditFailed, Subject: "cacheAudit",
+			Message: fmt.Sprintf("the mirror held files that no lockfile of the run names with these bytes: %d; first: %s", cache.Rejected, firstFinding(cache)),
+		}
+	}
+	return nil
+}
+
+func firstViolation(a *v1alpha1.EgressAudit) string {
+	if len(a.Found) == 0 {
+		return "not recorded"
+	}
+	v := a.Found[0]
+	return fmt.Sprintf("%s, seen as %s, expected %s", v.Request, v.Seen, v.Expected)
+}
+
+func firstFinding(a *v1alpha1.CacheAudit) string {
+	if len(a.Findings) == 0 {
+		return "not recorded"
+	}
+	return fmt.Sprintf("%s, %s", a.Findings[0].Artifact, a.Findings[0].Finding)
+}
+
+// unaudited is the outcome of a proof whose provisioning was not wholly audited, or
+// nil.
+func unaudited(egress *v1alpha1.EgressStatus, e *v1alpha1.ExecutionStatus) *v1alpha1.Outcome {
+	doubt := func(o v1alpha1.Outcome) *v1alpha1.Outcome { return &o }
+	switch {
+	case egress == nil:
+		return doubt(incomplete("egress", "Squid's access log of the attempt could not be read, so it is not known what the run fetched; run it again"))
+	case egress.Audit == nil:
+		return doubt(incomplete("egress", "Squid's access log could not be judged by the policy that was applied; run it again"))
+	case egress.Truncated:
+		return doubt(incomplete("egress", "Squid's access log is incomplete or longer than what is judged, so not every request was; lock fewer packages, or run it again"))
+	}
+	if problem := cacheUnaudited(e); problem != "" {
+		return doubt(v1alpha1.Outcome{
+			Result: v1alpha1.ResultInconclusive, Detail: v1alpha1.DetailCacheAuditMissing, Subject: "cacheAudit", Message: problem,
+		})
+	}
+	return nil
+}
+
+// cacheUnaudited says which provisioning no audit of the mirror's cache followed.
+func cacheUnaudited(e *v1alpha1.ExecutionStatus) string {
+	audit := e.CacheAudit
+	switch {
+	case audit == nil:
+		return ""
+	case audit.Problem != "":
+		return "the mirror's cache could not be checked: " + audit.Problem
+	case audit.Admitted != audit.Checked:
+		return "the audit of the mirror's cache does not add up"
+	}
+	for i := range e.Trees {
+		if name := e.Trees[i].Name; installed(e.Trees[i]) && !slices.Contains(audit.Trees, name) {
+			return fmt.Sprintf("the mirror's cache was not checked after tree %s was provisioned", name)
+		}
+	}
+	return ""
+}
