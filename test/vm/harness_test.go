@@ -122,7 +122,7 @@ func (v *vm) start(args []string) {
 	if os.Getenv("ZT_VM_CONSOLE") != "" {
 		args = withConsole(args)
 	}
-	v.qemu = exec.Command("qemu-system-x86_64", args...)
+	v.qemu = qemuCommand(args)
 	output := &bytes.Buffer{}
 	v.qemu.Stdout, v.qemu.Stderr = output, output
 	v.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -134,6 +134,23 @@ func (v *vm) start(args []string) {
 			v.t.Logf("QEMU: %s", output)
 		}
 	})
+}
+
+// qemuCommand is the machine's QEMU or, with ZT_VM_QEMU_ROOT, the one in that root
+// filesystem. The node agent's image has a newer one than Debian 12, whose TCG can
+// crash a guest: while a kernel patches itself, another vCPU may run into an int3
+// that is no longer there (in QEMU before 8.1, at about one boot in a hundred).
+func qemuCommand(args []string) *exec.Cmd {
+	const program = "/usr/bin/qemu-system-x86_64"
+	root := os.Getenv("ZT_VM_QEMU_ROOT")
+	if root == "" {
+		return exec.Command(program, args...)
+	}
+	libraries := root + "/usr/lib/x86_64-linux-gnu"
+	inRoot := []string{"--library-path", libraries, root + program, "-L", root + "/usr/share/qemu", "-L", root + "/usr/share/seabios"}
+	c := exec.Command(libraries+"/ld-linux-x86-64.so.2", append(inRoot, args...)...)
+	c.Env = append(os.Environ(), "QEMU_MODULE_DIR="+libraries+"/qemu")
+	return c
 }
 
 // withConsole gives the VM a serial console on QEMU's standard output.
