@@ -72,9 +72,9 @@ vm() {
 	tagged vm -timeout 20m
 }
 
-# proxy: the Squid of the image that a run uses, not the machine's own.
+# proxy: the Squid and the PyPI mirror of the images that a run uses, and the real pip and uv of a worker image.
 proxy() {
-	"$ROOT/hack/images/build.sh" squid
+	"$ROOT/hack/images/build.sh" squid mirror-pypi worker-python-3.13
 	ZT_SQUID_ROOT=$("$ROOT/hack/images/unpack.sh" squid)
 	export ZT_SQUID_ROOT
 	tagged proxy -timeout 15m

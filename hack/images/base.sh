@@ -1,38 +1,40 @@
 # shellcheck shell=bash
 # The base image: Debian from a container registry when one is reachable, else made here from Debian's packages.
 
-BASE_TAG=localhost/zt-base:$DEBIAN_SUITE
 APT_OPTIONS=$CACHE/buildah/apt.conf
 
-# base_image makes sure that there is a base and prints its tag.
+# base_image SUITE makes sure that there is a base of that Debian release and prints its tag. ZT_BASE_IMAGE names another
+# one for the release that most images are made from.
 base_image() {
-	local wanted=${ZT_BASE_IMAGE-}
-	if [[ -z $wanted && -n $(image_id "$BASE_TAG") ]]; then
-		echo "$BASE_TAG"
+	local suite=$1 tag=localhost/zt-base:$1 wanted=''
+	[[ $suite != "$DEBIAN_SUITE" ]] || wanted=${ZT_BASE_IMAGE-}
+	if [[ -z $wanted && -n $(image_id "$tag") ]]; then
+		echo "$tag"
 		return
 	fi
 	if [[ -z $wanted ]] && registry_reachable; then
-		wanted=docker.io/library/debian:$DEBIAN_SUITE-slim
+		wanted=docker.io/library/debian:$suite-slim
 	fi
 	if [[ -n $wanted ]]; then
 		step "pull the base image $wanted" pull_image "$wanted"
 		echo "$wanted"
 		return
 	fi
-	step "make the base image from Debian $DEBIAN_SUITE packages" make_base
-	echo "$BASE_TAG"
+	step "make the base image from Debian $suite packages" make_base "$suite" "$tag"
+	echo "$tag"
 }
 
 # An unauthenticated answer (401) is an answer.
 registry_reachable() { [[ $(curl -s -m 5 -o /dev/null -w '%{http_code}' https://registry-1.docker.io/v2/) =~ ^(200|401)$ ]]; }
 
+# make_base SUITE TAG
 make_base() {
-	local context mirror
+	local suite=$1 tag=$2 context mirror
 	mirror=$(debian_mirror)
 	context=$(mktemp -d)
 	cp "$ROOT/images/base/Dockerfile" "$context/"
 	apt_options
-	sources http://deb.debian.org >"$context/sources.list"
+	sources "$suite" http://deb.debian.org >"$context/sources.list"
 	# shellcheck disable=SC2016 # $1 is mmdebstrap's
 	# The mirror and the apt settings of this machine are for this build only; the image gets Debian's own names.
 	mmdebstrap --variant=minbase --mode=root --aptopt="$APT_OPTIONS" \
@@ -40,16 +42,16 @@ make_base() {
 		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
 		--customize-hook='rm -f "$1/etc/apt/apt.conf.d/99mmdebstrap" "$1/etc/resolv.conf" "$1/etc/hostname"' \
 		--customize-hook="copy-in $context/sources.list /etc/apt" \
-		"$DEBIAN_SUITE" "$context/rootfs.tar" - < <(sources "$mirror")
-	build_image "$context" "$BASE_TAG"
+		"$suite" "$context/rootfs.tar" - < <(sources "$suite" "$mirror")
+	build_image "$context" "$tag"
 	rm -rf "$context"
 }
 
-# sources MIRROR prints the suite's package sources.
+# sources SUITE MIRROR prints the suite's package sources.
 sources() {
-	echo "deb $1/debian $DEBIAN_SUITE main"
-	echo "deb $1/debian $DEBIAN_SUITE-updates main"
-	echo "deb $1/debian-security $DEBIAN_SUITE-security main"
+	echo "deb $2/debian $1 main"
+	echo "deb $2/debian $1-updates main"
+	echo "deb $2/debian-security $1-security main"
 }
 
 # debian_mirror prints what stands before /debian in the machine's own first package source.

@@ -3,20 +3,10 @@
 . "$(dirname "$0")/../lib.sh"
 . "$ROOT/hack/images/engine.sh"
 . "$ROOT/hack/images/base.sh"
+. "$ROOT/hack/images/names.sh"
 
 IMAGES=$CACHE/images
 CA_BUNDLE=${ZT_CA_BUNDLE:-/etc/ssl/certs/ca-certificates.crt}
-
-# folder_of NAME: the cluster's own images lie with the cluster.
-folder_of() {
-	local folder
-	for folder in "$ROOT/images/$1" "$ROOT/hack/cluster/images/$1"; do
-		[[ ! -f $folder/Dockerfile ]] || { echo "$folder"; return; }
-	done
-	die "there is no image $1: images/$1/Dockerfile is missing"
-}
-
-all_images() { find "$ROOT/images" -mindepth 2 -maxdepth 2 -name Dockerfile -printf '%h\n' | sed 's|.*/||' | grep -vx base | sort; }
 
 # binaries_of FOLDER prints the names of the binaries that its Dockerfile copies from bin/.
 binaries_of() { sed -n 's/^COPY.* bin\/\([a-z-]*\) .*/\1/p' "$1/Dockerfile" | sort -u; }
@@ -49,15 +39,15 @@ needs_base() { grep -q '^ARG BASE' "$(folder_of "$1")/Dockerfile"; }
 
 # input_hash NAME BASE_ID
 input_hash() {
-	local folder binary inputs=()
-	folder=$(folder_of "$1")
-	for binary in $(binaries_of "$folder"); do inputs+=("$(binary_path "$binary")"); done
-	{ hash_of "$folder" "${inputs[@]}"; echo "$2"; } | sha256sum | cut -d ' ' -f 1
+	local binary inputs
+	mapfile -t inputs < <(inputs_of "$1")
+	for binary in $(binaries_of "$(folder_of "$1")"); do inputs+=("$(binary_path "$binary")"); done
+	{ hash_of "${inputs[@]}"; echo "$2"; } | sha256sum | cut -d ' ' -f 1
 }
 
 # build_one NAME HASH BASE builds the image beside its final place and moves it there.
 build_one() {
-	local name=$1 hash=$2 base=$3 folder context binary arguments=()
+	local name=$1 hash=$2 base=$3 folder context binary argument arguments=()
 	folder=$(folder_of "$name")
 	context=$(mktemp -d)
 	# The image's own files both at the root and under the repository's path: a Dockerfile may name either.
@@ -66,6 +56,9 @@ build_one() {
 	cp -a "$folder" "$context/images/"
 	for binary in $(binaries_of "$folder"); do cp "$(binary_path "$binary")" "$context/bin/"; done
 	! needs_base "$name" || arguments+=(--build-arg "BASE=$base")
+	for argument in $(args_of "$name"); do
+		! grep -q "^ARG ${argument%%=*}\\>" "$folder/Dockerfile" || arguments+=(--build-arg "$argument")
+	done
 	! grep -q 'type=secret,id=ca' "$folder/Dockerfile" || arguments+=(--secret "id=ca,src=$CA_BUNDLE")
 	! mounts_supported || arguments+=(--volume "$APT_OPTIONS:/etc/apt/apt.conf.d/99build:ro")
 	build_image "$context" "localhost/zt/$name:latest" "${arguments[@]}"
@@ -79,13 +72,17 @@ build_one() {
 
 # build_images NAME… two at a time: one mostly downloads while the other mostly compresses.
 build_images() {
-	local name base='' base_id='' hash failed=0 running=0
+	local name base base_id hash failed=0 running=0
+	local -A bases=()
 	for name in "$@"; do
-		if needs_base "$name" && [[ -z $base ]]; then
-			base=$(base_image)
+		base='' base_id=''
+		if needs_base "$name"; then
+			base=${bases[$(suite_of "$name")]-}
+			[[ -n $base ]] || base=$(base_image "$(suite_of "$name")")
+			bases[$(suite_of "$name")]=$base
 			base_id=$(image_id "$base")
 		fi
-		needs_base "$name" && hash=$(input_hash "$name" "$base_id") || hash=$(input_hash "$name" '')
+		hash=$(input_hash "$name" "$base_id")
 		[[ $(cat "$IMAGES/$name.inputs" 2>/dev/null) != "$hash" ]] || continue
 		step "build image $name" build_one "$name" "$hash" "$base" &
 		running=$((running + 1))

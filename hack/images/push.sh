@@ -3,11 +3,10 @@
 # writes their references by digest to images.env in the cache: OPERATOR=registry/operator@sha256:…
 . "$(dirname "$0")/../lib.sh"
 . "$ROOT/hack/cluster/env.sh"
+. "$ROOT/hack/images/names.sh"
 use_tools
 
 REFERENCES=$CACHE/images.env
-
-all_images() { find "$ROOT/images" -mindepth 2 -maxdepth 2 -name Dockerfile -printf '%h\n' | sed 's|.*/||' | grep -vx base | sort; }
 
 # push NAME: by digest, so nothing is sent when the registry has it; the tag only keeps the registry from collecting it.
 push() {
@@ -26,8 +25,8 @@ push_all() {
 	for pid in "${pids[@]}"; do wait "$pid"; done
 }
 
-# variable NAME: mirror-npm → MIRROR_NPM
-variable() { tr 'a-z-' 'A-Z_' <<<"$1"; }
+# variable NAME: worker-python-3.13 → WORKER_PYTHON_3_13
+variable() { tr 'a-z.-' 'A-Z__' <<<"$1"; }
 
 write_references() {
 	local name
