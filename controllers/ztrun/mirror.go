@@ -1,9 +1,6 @@
 package ztrun
 
 import (
-	"net"
-	"strconv"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -14,10 +11,8 @@ import (
 )
 
 const (
-	mirrorUID        = 1000
-	mirrorConfigDir  = "/etc/zt/mirror"
-	mirrorStorageDir = "/verdaccio/storage"
-	mirrorConfigKey  = "config.yaml"
+	mirrorUID       = 1000
+	mirrorConfigDir = "/etc/zt/mirror"
 	// caCertKey is the run CA's certificate alone: the mirror trusts what Squid
 	// signs with it, and never sees the key.
 	caCertKey = "ca.crt"
@@ -25,32 +20,25 @@ const (
 
 // mirrorConfig is the package mirror's configuration. Squid is named by its Service's
 // address: the mirror has no DNS.
-func (r *Reconciler) mirrorConfig(s *scope, ca *corev1.Secret, squid *corev1.Service) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		ObjectMeta: r.meta(s, objectMirrorConfig, v1alpha1.RoleMirror),
-		Immutable:  ptr.To(true),
-		Data: map[string]string{
-			mirrorConfigKey: policy.RenderVerdaccio(policy.VerdaccioParams{
-				Proxy:   net.JoinHostPort(squid.Spec.ClusterIP, strconv.Itoa(policy.SquidPort)),
-				Storage: mirrorStorageDir,
-			}),
-			caCertKey: string(ca.Data[caCertKey]),
-		},
-	}
+func (r *Reconciler) mirrorConfig(s *scope, mirror v1alpha1.Mirror, ca *corev1.Secret, squid *corev1.Service) *corev1.ConfigMap {
+	data := mirrorProgramOf(mirror.Ecosystem, squid).files
+	data[caCertKey] = string(ca.Data[caCertKey])
+	return &corev1.ConfigMap{ObjectMeta: r.meta(s, objectMirrorConfig, v1alpha1.RoleMirror), Immutable: ptr.To(true), Data: data}
 }
 
 // mirrorPod runs the package mirror. Its storage is empty at first and goes with it.
-func (r *Reconciler) mirrorPod(s *scope, mirror v1alpha1.Mirror) *corev1.Pod {
+func (r *Reconciler) mirrorPod(s *scope, mirror v1alpha1.Mirror, squid *corev1.Service) *corev1.Pod {
+	program := mirrorProgramOf(mirror.Ecosystem, squid)
 	pod := r.runPod(s, v1alpha1.RoleMirror, mirrorUID)
 	withoutDNS(pod)
 	container := r.runContainer("mirror", mirror.Image)
-	container.Env = []corev1.EnvVar{{Name: "NODE_EXTRA_CA_CERTS", Value: mirrorConfigDir + "/" + caCertKey}}
+	container.Env = program.env
 	container.Ports = []corev1.ContainerPort{{Name: "mirror", ContainerPort: policy.VerdaccioPort}}
 	container.StartupProbe = listening(policy.VerdaccioPort)
-	container.Resources = podResources("100m", "256Mi", "1Gi")
+	container.Resources = program.resources
 	container.VolumeMounts = []corev1.VolumeMount{
 		{Name: "config", MountPath: mirrorConfigDir, ReadOnly: true},
-		{Name: "storage", MountPath: mirrorStorageDir},
+		{Name: "storage", MountPath: program.storage},
 		{Name: "tmp", MountPath: "/tmp"},
 	}
 	pod.Spec.Containers = []corev1.Container{container}

@@ -92,10 +92,10 @@ func (r *Reconciler) startProxy(ctx context.Context, s *scope, mirror v1alpha1.M
 	if err != nil {
 		return started, err
 	}
-	if _, err := ensure(ctx, r, v1alpha1.ConditionProxyReady, r.mirrorConfig(s, ca, service)); err != nil {
+	if _, err := ensure(ctx, r, v1alpha1.ConditionProxyReady, r.mirrorConfig(s, mirror, ca, service)); err != nil {
 		return started, err
 	}
-	if s.mirror, err = ensure(ctx, r, v1alpha1.ConditionProxyReady, r.mirrorPod(s, mirror)); err != nil {
+	if s.mirror, err = ensure(ctx, r, v1alpha1.ConditionProxyReady, r.mirrorPod(s, mirror, service)); err != nil {
 		return started, err
 	}
 	if ipv4(s.mirror) == "" {

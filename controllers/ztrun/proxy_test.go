@@ -37,8 +37,8 @@ func TestTheMirrorKnowsSquidsAddressAndSquidTheMirrors(t *testing.T) {
 	w.toProxyStarting()
 	config := &corev1.ConfigMap{}
 	w.get(w.named(objectMirrorConfig), config)
-	if !strings.Contains(config.Data[mirrorConfigKey], "http://10.96.7.8:3128") {
-		t.Errorf("the mirror's configuration does not name Squid's Service:\n%s", config.Data[mirrorConfigKey])
+	if !strings.Contains(config.Data[verdaccioConfigKey], "http://10.96.7.8:3128") {
+		t.Errorf("the mirror's configuration does not name Squid's Service:\n%s", config.Data[verdaccioConfigKey])
 	}
 	w.wantCondition(v1alpha1.ConditionProxyReady, metav1.ConditionFalse, v1alpha1.DetailProxyStarting, "mirror: pod phase Pending")
 
