@@ -153,13 +153,18 @@ func ask(top *topology, address, request string) (status int, answer string) {
 	return status, string(text)
 }
 
-// realSquid starts Squid toward the real registries, or skips without a network.
+// realSquid starts Squid toward the real npm registry, or skips without a network.
 func realSquid(t *testing.T, top *topology) *squid {
+	t.Helper()
+	return realSquidFor(t, top, v1alpha1.EcosystemNPM, registries.NPMHost)
+}
+
+func realSquidFor(t *testing.T, top *topology, ecosystem v1alpha1.Ecosystem, host string) *squid {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if _, err := net.DefaultResolver.LookupHost(ctx, registries.NPMHost); err != nil {
-		t.Skipf("the npm registry cannot be reached from here: %v", err)
+	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
+		t.Skipf("%s cannot be reached from here: %v", host, err)
 	}
 	ca, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	if err != nil {
@@ -167,7 +172,7 @@ func realSquid(t *testing.T, top *topology) *squid {
 	}
 	top.realWorld(t)
 	return startSquid(t, top, squidOptions{
-		spec: policy.Default(), ecosystem: v1alpha1.EcosystemNPM, upstreamCA: ca, nameservers: nameservers(t),
+		spec: policy.Default(), ecosystem: ecosystem, upstreamCA: ca, nameservers: nameservers(t),
 	})
 }
 

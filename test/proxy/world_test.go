@@ -33,6 +33,8 @@ type world struct {
 	caCert  *x509.Certificate
 	caKey   *ecdsa.PrivateKey
 	records map[string][]netip.Addr
+	// registry, if set, answers in place of serve.
+	registry http.HandlerFunc
 
 	mu       sync.Mutex
 	asked    map[string]int // DNS questions by name
@@ -162,6 +164,10 @@ func (w *world) serve(out http.ResponseWriter, in *http.Request) {
 	w.requests = append(w.requests, in.Method+" "+in.Host+" "+in.RequestURI)
 	w.headers = append(w.headers, in.Header.Clone())
 	w.mu.Unlock()
+	if w.registry != nil {
+		w.registry(out, in)
+		return
+	}
 	name := strings.Trim(strings.TrimPrefix(in.URL.Path, "/simple"), "/")
 	kind, argument, _ := strings.Cut(name, "-")
 	number, _ := strconv.ParseInt(argument, 10, 64)
