@@ -60,8 +60,10 @@ func TestDetectRefuses(t *testing.T) {
 		{"Pipenv", root("Pipfile"), v1alpha1.DetailUnsupportedManager, "Pipfile"},
 		{"PDM", root("pyproject.toml", "pdm.lock"), v1alpha1.DetailUnsupportedManager, "pdm.lock"},
 		{"Node and Python together", root("package.json", "package-lock.json", "requirements.txt"), v1alpha1.DetailAmbiguousManager, ""},
-		{"Python with pip", root("requirements.txt"), v1alpha1.DetailEcosystemNotOffered, ""},
-		{"Python with uv", root("pyproject.toml", "uv.lock"), v1alpha1.DetailEcosystemNotOffered, ""},
+		{"uv and pip together", root("pyproject.toml", "uv.lock", "requirements.txt"), v1alpha1.DetailAmbiguousManager, ""},
+		{"a Python project without a lockfile", root("setup.py"), v1alpha1.DetailMissingLockfile, "uv.lock"},
+		{"a uv lockfile alone", root("uv.lock"), v1alpha1.DetailMissingManifest, "pyproject.toml"},
+		{"a requirements.txt that is too large", root("requirements.txt"), v1alpha1.DetailInvalidLockfile, "requirements.txt"},
 		{"npm's configuration", root("package.json", "package-lock.json", ".npmrc"), v1alpha1.DetailUnsupportedConfig, ".npmrc"},
 		{"a folder named as npm's configuration", root("package.json", "package-lock.json", ".npmrc/"), v1alpha1.DetailUnsupportedConfig, ".npmrc"},
 		{"Yarn's configuration in an npm project", root(".yarnrc.yml", "package.json", "package-lock.json"), v1alpha1.DetailUnsupportedConfig, ".yarnrc.yml"},
@@ -87,7 +89,7 @@ func TestDetectRefuses(t *testing.T) {
 
 func TestWantedFilesAreThoseThatDetectReads(t *testing.T) {
 	wanted := WantedFiles()
-	for _, name := range []string{"package.json", "package-lock.json", ".nvmrc", ".node-version"} {
+	for _, name := range []string{"package.json", "package-lock.json", ".nvmrc", ".node-version", "requirements.txt", "pyproject.toml", "uv.lock", ".python-version"} {
 		if wanted[name] <= 0 {
 			t.Errorf("%s has no bound", name)
 		}

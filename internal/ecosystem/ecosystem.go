@@ -31,8 +31,10 @@ const (
 	EntrySubmodule = model.EntrySubmodule
 )
 
-// Names of the commands of every plan.
+// Names of the commands of the plans.
 const (
+	CommandExport     = model.CommandExport
+	CommandVenv       = model.CommandVenv
 	CommandInstall    = model.CommandInstall
 	CommandRebuild    = model.CommandRebuild
 	CommandSuite      = model.CommandSuite

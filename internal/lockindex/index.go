@@ -157,4 +157,3 @@ func asError(err error) error {
 	}
 	return &Error{Detail: v1alpha1.DetailInvalidLockfile, Message: err.Error()}
 }
-

@@ -18,6 +18,10 @@ const (
 	// NodeVersion is a version file's content: X, X.Y or X.Y.Z with an optional v,
 	// or the code name of a long-term line.
 	NodeVersion Syntax = "node-version"
+	// PEP440 is a version specifier of Python, as in requires-python.
+	PEP440 Syntax = "pep440"
+	// PythonVersion is a version file's content: X, X.Y or X.Y.Z.
+	PythonVersion Syntax = "python-version"
 	// ExactVersion is X.Y.Z.
 	ExactVersion Syntax = "exact"
 )

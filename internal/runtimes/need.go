@@ -6,6 +6,7 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/refusal"
 	"github.com/ai-dossier/zt-operator/internal/runtimes/npmrange"
+	"github.com/ai-dossier/zt-operator/internal/runtimes/pep440"
 )
 
 // need is a declaration that was understood.
@@ -40,6 +41,18 @@ func read(d Declaration) (need, error) {
 		p, err := parseNodeVersion(d.Value)
 		if err != nil {
 			return need{}, fmt.Errorf("it does not name one Node version (X, X.Y, X.Y.Z or a long-term line such as lts/jod); names that move, such as lts/* and node, are not resolved")
+		}
+		return need{Declaration: d, admits: p.admits}, nil
+	case PEP440:
+		specifier, err := pep440.Parse(d.Value)
+		if err != nil {
+			return need{}, fmt.Errorf("it is not a version specifier of the supported subset: X[.Y[.Z]] with == != <= >= < > ~= and .*, joined by commas, such as >=3.11,<4")
+		}
+		return need{Declaration: d, admits: func(v version) bool { return specifier.Admits(pep440.Version(v)) }}, nil
+	case PythonVersion:
+		p, err := parsePythonVersion(d.Value)
+		if err != nil {
+			return need{}, fmt.Errorf("it does not name one CPython version (X, X.Y or X.Y.Z)")
 		}
 		return need{Declaration: d, admits: p.admits}, nil
 	case ExactVersion:

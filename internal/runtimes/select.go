@@ -23,7 +23,7 @@ func Select(declarations []Declaration, manager v1alpha1.Ecosystem, offered []v1
 	}
 	if !slices.ContainsFunc(needs, func(n need) bool { return n.Target == Interpreter }) {
 		return v1alpha1.Runtime{}, refusal.New(v1alpha1.DetailRuntimeUnspecified, "",
-			"the repository does not say which runtime it needs; declare one, for npm in engines.node of package.json")
+			"the repository does not say which runtime it needs; declare one: engines.node in package.json, or requires-python in pyproject.toml")
 	}
 	// Each need alone comes first: it names what to change, a conflict cannot.
 	for _, n := range needs {

@@ -86,6 +86,28 @@ var longTermLines = map[string]string{
 // parseNodeVersion reads the content of .nvmrc or .node-version: one version or code
 // name, among blank lines and comments.
 func parseNodeVersion(content string) (partial, error) {
+	word, err := onlyWord(content)
+	if err != nil {
+		return partial{}, err
+	}
+	if line, ok := longTermLines[strings.ToLower(word)]; ok {
+		word = line
+	}
+	return parsePartial(strings.TrimPrefix(word, "v"))
+}
+
+// parsePythonVersion reads the content of .python-version. Names of other
+// implementations, and X.Y-dev, are not resolved.
+func parsePythonVersion(content string) (partial, error) {
+	word, err := onlyWord(content)
+	if err != nil {
+		return partial{}, err
+	}
+	return parsePartial(word)
+}
+
+// onlyWord returns the one line of a version file among blank ones and comments.
+func onlyWord(content string) (string, error) {
 	var word string
 	for line := range strings.Lines(content) {
 		line, _, _ = strings.Cut(line, "#")
@@ -94,12 +116,9 @@ func parseNodeVersion(content string) (partial, error) {
 			continue
 		}
 		if word != "" {
-			return partial{}, fmt.Errorf("more than one version")
+			return "", fmt.Errorf("more than one version")
 		}
 		word = line
 	}
-	if line, ok := longTermLines[strings.ToLower(word)]; ok {
-		word = line
-	}
-	return parsePartial(strings.TrimPrefix(word, "v"))
+	return word, nil
 }

@@ -26,6 +26,15 @@ var setup = map[v1alpha1.Ecosystem][]step{
 		{name: "install", phase: v1alpha1.VMProvisioning, network: v1alpha1.NetworkPackageProxy},
 		{name: "rebuild", phase: v1alpha1.VMVerification, network: v1alpha1.NetworkNone},
 	},
+	v1alpha1.EcosystemPip: {
+		{name: "venv", phase: v1alpha1.VMProvisioning, network: v1alpha1.NetworkNone},
+		{name: "install", phase: v1alpha1.VMProvisioning, network: v1alpha1.NetworkPackageProxy},
+	},
+	v1alpha1.EcosystemUV: {
+		{name: "export", phase: v1alpha1.VMProvisioning, network: v1alpha1.NetworkNone},
+		{name: "venv", phase: v1alpha1.VMProvisioning, network: v1alpha1.NetworkNone},
+		{name: "install", phase: v1alpha1.VMProvisioning, network: v1alpha1.NetworkPackageProxy},
+	},
 }
 
 // tests lists the test commands of each tree.

@@ -156,7 +156,7 @@ func TestJudge(t *testing.T) {
 		{"a rebuild had the package proxy", change("Base/rebuild", onNetwork), v1alpha1.ResultExecutionFailed, v1alpha1.DetailNetworkPresent, "Base/rebuild"},
 
 		{"no source", func(e *v1alpha1.ExecutionStatus) { e.Source = nil }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "source"},
-		{"an ecosystem without rules", func(e *v1alpha1.ExecutionStatus) { e.Source.Ecosystem = v1alpha1.EcosystemUV }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "ecosystem"},
+		{"an ecosystem without rules", func(e *v1alpha1.ExecutionStatus) { e.Source.Ecosystem = "cargo" }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "ecosystem"},
 		{"no trees", func(e *v1alpha1.ExecutionStatus) { e.Trees = nil }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Base"},
 		{"no candidate", func(e *v1alpha1.ExecutionStatus) { e.Trees = e.Trees[:2] }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate"},
 		{"the trees in another order", func(e *v1alpha1.ExecutionStatus) { e.Trees[0], e.Trees[1] = e.Trees[1], e.Trees[0] }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Base"},

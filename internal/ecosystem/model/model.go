@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/internal/runtimes"
@@ -30,6 +32,19 @@ type Entry struct {
 type RootFiles struct {
 	Names   []Entry
 	Content map[string][]byte
+}
+
+// Has reports whether the root has an entry of that name, of whatever kind.
+func (r RootFiles) Has(name string) bool {
+	return slices.ContainsFunc(r.Names, func(e Entry) bool { return e.Name == name })
+}
+
+// Regular returns a regular file's bytes; ok is false if it is another kind of entry
+// or above its bound.
+func (r RootFiles) Regular(name string) (data []byte, ok bool) {
+	regular := slices.ContainsFunc(r.Names, func(e Entry) bool { return e.Name == name && e.Type == EntryFile })
+	data, ok = r.Content[name]
+	return data, ok && regular
 }
 
 // Detection is what was found in a tree's root.
@@ -82,8 +97,10 @@ type Plan struct {
 	Regression Command
 }
 
-// Names of the commands of every plan.
+// Names of the commands of the plans, each unique in its plan.
 const (
+	CommandExport     = "export"
+	CommandVenv       = "venv"
 	CommandInstall    = "install"
 	CommandRebuild    = "rebuild"
 	CommandSuite      = "suite"

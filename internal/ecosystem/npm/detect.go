@@ -2,7 +2,6 @@ package npm
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/boundedjson"
@@ -61,7 +60,7 @@ func Artifacts(root model.RootFiles) ([]model.Locked, error) {
 }
 
 func read(root model.RootFiles) (project, []model.Locked, error) {
-	if !has(root, Manifest) {
+	if !root.Has(Manifest) {
 		return project{}, nil, refusal.New(v1alpha1.DetailMissingManifest, Manifest,
 			"there is a package-lock.json and no package.json beside it")
 	}
@@ -74,7 +73,7 @@ func read(root model.RootFiles) (project, []model.Locked, error) {
 	if err != nil {
 		return project{}, nil, err
 	}
-	if !has(root, Lockfile) {
+	if !root.Has(Lockfile) {
 		return project{}, nil, refusal.New(v1alpha1.DetailMissingLockfile, Lockfile,
 			"there is a package.json and no package-lock.json beside it; dependencies are installed from a lockfile only")
 	}
@@ -88,20 +87,8 @@ func read(root model.RootFiles) (project, []model.Locked, error) {
 	return p, locked, err
 }
 
-func has(root model.RootFiles, name string) bool {
-	return slices.ContainsFunc(root.Names, func(e model.Entry) bool { return e.Name == name })
-}
-
-// content returns a regular root file's bytes; ok is false if it is another kind of
-// entry or above its bound.
-func content(root model.RootFiles, name string) (data []byte, ok bool) {
-	regular := slices.ContainsFunc(root.Names, func(e model.Entry) bool { return e.Name == name && e.Type == model.EntryFile })
-	data, ok = root.Content[name]
-	return data, ok && regular
-}
-
 func readObject(root model.RootFiles, name string, detail v1alpha1.Detail, limits boundedjson.Limits) (*boundedjson.Object, error) {
-	data, ok := content(root, name)
+	data, ok := root.Regular(name)
 	if !ok {
 		return nil, refusal.New(detail, name, fmt.Sprintf("it is not a regular file of at most %d bytes", limits.Bytes))
 	}
@@ -116,10 +103,10 @@ func readObject(root model.RootFiles, name string, detail v1alpha1.Detail, limit
 func declaredInFiles(root model.RootFiles) ([]runtimes.Declaration, error) {
 	var declarations []runtimes.Declaration
 	for _, name := range versionFiles {
-		if !has(root, name) {
+		if !root.Has(name) {
 			continue
 		}
-		data, ok := content(root, name)
+		data, ok := root.Regular(name)
 		if !ok {
 			return nil, refusal.New(v1alpha1.DetailRuntimeDeclaration, name,
 				fmt.Sprintf("it is not a regular file of at most %d bytes", maxVersionFile))
