@@ -1,10 +1,15 @@
-// Command holder is the only process of a vm pod's container. It does nothing: the
-// pod exists so that the scheduler, the cgroup and the network namespace account
-// for the VMs that the node agent starts inside it.
+// Command holder is what the project's own containers in the run namespace run. By
+// itself it does nothing: a vm pod exists so that the scheduler, the cgroup and the
+// network namespace account for the VMs that the node agent starts inside it. Under
+// the name of a subcommand it is the auditor beside a package mirror, or one end of
+// the probe for NetworkPolicies.
 package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"os/signal"
 	"syscall"
 )
@@ -14,5 +19,38 @@ func main() {
 	// would linger until the kubelet kills it.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	<-ctx.Done()
+	err := run(ctx, os.Args[1:])
+	var status exitStatus
+	switch {
+	case errors.As(err, &status):
+		fmt.Fprintln(os.Stderr, status.message)
+		os.Exit(status.code)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "holder:", err)
+		os.Exit(1)
+	}
+}
+
+// exitStatus ends the process with a status that somebody reads.
+type exitStatus struct {
+	code    int
+	message string
+}
+
+func (e exitStatus) Error() string { return e.message }
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	switch command := args[0]; {
+	case command == "cache-audit" && len(args) == 2:
+		return cacheAudit(ctx, args[1])
+	case command == "probe-serve" && len(args) == 1:
+		return probeServe(ctx)
+	case command == "probe-dial" && len(args) == 2:
+		return probeDial(ctx, args[1])
+	}
+	return fmt.Errorf("usage: holder [cache-audit STORAGE | probe-serve | probe-dial ADDRESS], got %q", args)
 }
