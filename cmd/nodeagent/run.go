@@ -123,6 +123,7 @@ func newHost(manager ctrl.Manager, o options) (*agent.Host, error) {
 		Client: uncached, RunNamespace: o.runNamespace, Runs: runs, FirstVMUID: firstVMUID + 1,
 		Engine: &engine.Engine{Hypervisor: qemu.New(o.qemu, o.firmware), Clock: clock.RealClock{}, Rand: rand.Reader},
 		Images: store{images}, Source: &source.Reader{}, Profiles: &agent.Profiles{}, FindPod: findPod,
+		ListCache: agent.ListCache,
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/internal/cacheaudit"
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/fake"
@@ -80,7 +82,8 @@ func newWorld(t *testing.T, guest fake.Guest) *world {
 		Client: w.client, RunNamespace: "zt-runs", Runs: w.dir, FirstVMUID: 1_879_060_000,
 		Engine: &engine.Engine{Hypervisor: w.vms, Clock: clock.RealClock{}, Rand: rand.Reader},
 		Images: images{}, Source: &source.Reader{}, Profiles: profiles,
-		FindPod: func(types.UID) (Pod, error) { return w.pod, nil },
+		FindPod:   func(types.UID) (Pod, error) { return w.pod, nil },
+		ListCache: func(context.Context, netip.Addr) ([]cacheaudit.Artifact, error) { return nil, nil },
 	}
 	w.sessions = NewSessions(host, logr.Discard())
 	t.Cleanup(w.sessions.Drain)

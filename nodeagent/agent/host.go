@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/cacheaudit"
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 	"github.com/ai-dossier/zt-operator/nodeagent/image"
 	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
@@ -50,6 +52,8 @@ type Host struct {
 	Images   Images
 	Source   *source.Reader
 	Profiles *Profiles
+	// ListCache asks the auditor beside the mirror at an address; see ListCache.
+	ListCache func(context.Context, netip.Addr) ([]cacheaudit.Artifact, error)
 	// FindPod finds a running pod of this node by its uid.
 	FindPod func(types.UID) (Pod, error)
 }

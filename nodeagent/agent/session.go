@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/cacheaudit"
+	"github.com/ai-dossier/zt-operator/internal/lockindex"
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
@@ -36,6 +38,7 @@ type session struct {
 	dir    *safepath.Dir
 	pod    Pod
 	source *source.Source
+	locks  map[v1alpha1.TreeName]*lockindex.Index
 }
 
 func newSession(host *Host, log logr.Logger, run *v1alpha1.ZTRun, slot int, cancel context.CancelCauseFunc) *session {
@@ -114,6 +117,10 @@ func (s *session) execute(ctx context.Context) error {
 			_, err := s.view.until(ctx, proxyReady)
 			return err
 		},
+		Cache: &engine.Cache{
+			Ecosystem: prepared.Detection.Ecosystem, Indexes: s.locks,
+			List: func(ctx context.Context) ([]cacheaudit.Artifact, error) { return s.host.ListCache(ctx, mirror.Addr()) },
+		},
 		Record: s.record,
 	}))
 }
@@ -155,6 +162,9 @@ func (s *session) prepare(ctx context.Context, run *v1alpha1.ZTRun, baked *Baked
 	prepared, err := engine.Prepare(s.source, baked.Spec, run.Spec.Proof.Targets)
 	if err != nil {
 		return nil, err
+	}
+	if s.locks, err = engine.LockIndexes(s.source); err != nil {
+		return nil, fmt.Errorf("reading the lockfiles: %w", err)
 	}
 	s.record.Update(func(e *v1alpha1.ExecutionStatus) {
 		e.State, e.Activity = v1alpha1.ExecutionWaitingForProxy, "waiting for the package proxy"

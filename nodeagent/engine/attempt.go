@@ -72,6 +72,9 @@ type Attempt struct {
 	DialMirror func(context.Context) (net.Conn, error)
 	// ProxyReady waits until mirror and Squid are ready.
 	ProxyReady func(context.Context) error
+	// Cache is checked after each tree's provisioning; nil leaves it unchecked, and
+	// the run without a proof.
+	Cache *Cache
 
 	Record *Record
 }
@@ -102,7 +105,11 @@ func (e *Engine) executeTree(ctx context.Context, a *Attempt, name v1alpha1.Tree
 	if err := m.boot(ctx); err != nil {
 		return err
 	}
-	if ok, err := m.provision(ctx); err != nil || !ok {
+	ok, err := m.provision(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.auditCache(ctx, ok); err != nil || !ok {
 		return err
 	}
 	if err := m.switchPhase(ctx); err != nil {

@@ -43,6 +43,7 @@ type host struct {
 	diskErr    error
 	proxyReady func(context.Context) error
 	clocks     Clocks
+	cache      *Cache
 }
 
 func newHost(t *testing.T) *host {
@@ -103,7 +104,7 @@ func (h *host) attempt() *Attempt {
 		},
 		Pod: pod{}, Trees: trees{}, Disks: disks{h.diskErr},
 		DialMirror: func(context.Context) (net.Conn, error) { return nil, errors.New("no mirror in this test") },
-		ProxyReady: h.proxyReady,
+		ProxyReady: h.proxyReady, Cache: h.cache,
 		Record: NewRecord(v1alpha1.ExecutionStatus{
 			Attempt: 1, State: v1alpha1.ExecutionWaitingForProxy,
 			Source: &v1alpha1.SourceStatus{
