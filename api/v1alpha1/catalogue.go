@@ -58,6 +58,36 @@ var Catalogue = []Section{
 			"Keep every test of the base and of the regression test in the candidate, none of them skipped.",
 		},
 		{
+			DetailTestMissing, ResultInconclusive,
+			"A test that passed on the base, or a regression test, is not in the candidate's report.",
+			"Keep every test under its name. The command's comparison names the tests; names that change from run to run, such as those with a date, cannot be compared.",
+		},
+		{
+			DetailTestSkipped, ResultInconclusive,
+			"A test that passed on the base is skipped, to do or an expected failure on the candidate.",
+			"Let the test run: a skipped test is not a pass. The command's comparison names the tests.",
+		},
+		{
+			DetailRegressionSkipped, ResultInconclusive,
+			"A regression test is skipped, to do or an expected failure on the candidate.",
+			"Let it run: a skipped test is not a pass. The command's comparison names the tests.",
+		},
+		{
+			DetailSentinelNotReported, ResultInconclusive,
+			"Failing tests were planted in the candidate's VM, and its test report does not have all of them as failed.",
+			"Treat the candidate as hostile: its code changes how tests run. If the repository's runner ignores a test file given to it by path, or stops at the first failure, change scripts.test.",
+		},
+		{
+			DetailCopyNotPassed, ResultInconclusive,
+			"The regression tests pass on the candidate, but copies of them under other names do not.",
+			"If the tests depend on their own file's name (snapshots), give the run a target that does not; otherwise treat the candidate as hostile.",
+		},
+		{
+			DetailWorkspaceTampered, ResultInconclusive,
+			"Code that ran in the candidate's VM changed or removed a test file or runner configuration on disk.",
+			"If the repository's own tests or install scripts write the file that subject names, let them write elsewhere; otherwise treat the candidate as hostile.",
+		},
+		{
 			DetailEvidenceIncomplete, ResultInconclusive,
 			"The record of the execution lacks a part, or is of other commits than were asked for.",
 			"Create the run again; if it comes back, read the node agent's log.",
@@ -130,6 +160,16 @@ var Catalogue = []Section{
 			DetailTargetMissing, ResultInvalidSource,
 			"A target is not a file of the regressionTest or candidate tree.",
 			"Give the paths of the regression test's files relative to the repository's root.",
+		},
+		{
+			DetailTargetUnsupported, ResultInvalidSource,
+			"No target is a test file in a language in which the report of its run can be checked.",
+			"Name at least one regression test in JavaScript, TypeScript or Python.",
+		},
+		{
+			DetailProtectedPathChanged, ResultInvalidSource,
+			"The candidate changes what judges it: a test file of the regressionTest tree, the runner's configuration, or a field of package.json such as scripts.",
+			"Take the change of what subject names out of the candidate, or put it into the base and the regressionTest commits too. New test files, and changed dependencies, are fine.",
 		},
 	}},
 	{"Ecosystem", []Entry{

@@ -241,7 +241,8 @@ const (
 
 // CommandStatus is the record of one finished command in the worker container.
 type CommandStatus struct {
-	// name is the command's name in its plan: install, rebuild, suite, regression.
+	// name is the command's name in its plan: install, rebuild, suite, regression,
+	// sentinel.
 	// +kubebuilder:validation:MaxLength=32
 	Name string `json:"name"`
 
@@ -278,6 +279,21 @@ type CommandStatus struct {
 	// +optional
 	Report *ReportCounts `json:"report,omitempty"`
 
+	// resultsDigest is the SHA-256 over the sorted ids and results of all tests in
+	// the report.
+	// +kubebuilder:validation:MaxLength=71
+	// +optional
+	ResultsDigest string `json:"resultsDigest,omitempty"`
+
+	// comparison with the results of the trusted tree, test by test; on the
+	// candidate's test commands only.
+	// +optional
+	Comparison *TestComparison `json:"comparison,omitempty"`
+
+	// sentinel counts the planted failing tests; on the command sentinel only.
+	// +optional
+	Sentinel *SentinelStatus `json:"sentinel,omitempty"`
+
 	// problem says why the report or the combination did not count.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
@@ -299,4 +315,47 @@ type ReportCounts struct {
 	Failures int32 `json:"failures"`
 	// skipped among them.
 	Skipped int32 `json:"skipped"`
+}
+
+// TestComparison holds a report of the candidate against one of a trusted tree,
+// test by test. Tests that share an id are counted.
+type TestComparison struct {
+	// with names the command compared with, such as Base/suite.
+	// +kubebuilder:validation:MaxLength=64
+	With string `json:"with"`
+	// expected counts the trusted tree's tests that must pass on the candidate.
+	Expected int32 `json:"expected"`
+	// passed counts those of them that did.
+	Passed int32 `json:"passed"`
+	// missing are those of them that the candidate's report does not have.
+	// +optional
+	Missing *TestNames `json:"missing,omitempty"`
+	// failing are those of them that failed.
+	// +optional
+	Failing *TestNames `json:"failing,omitempty"`
+	// skipped are those of them that were skipped, or marked as to do or as an
+	// expected failure.
+	// +optional
+	Skipped *TestNames `json:"skipped,omitempty"`
+}
+
+// TestNames counts tests and names some of them.
+type TestNames struct {
+	// count of all.
+	Count int32 `json:"count"`
+	// names of the first few, in order, escaped.
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:items:MaxLength=256
+	// +listType=atomic
+	// +optional
+	Names []string `json:"names,omitempty"`
+}
+
+// SentinelStatus counts the failing tests that were planted beside copies of the
+// regression tests in the candidate's VM.
+type SentinelStatus struct {
+	// planted counts the planted tests; every one must fail.
+	Planted int32 `json:"planted"`
+	// reported counts those that the report has as failed, and as nothing else.
+	Reported int32 `json:"reported"`
 }

@@ -21,8 +21,22 @@ const (
 	maxAttrs = 32
 )
 
-// Parse returns the counts of a report. Its error is our own words and fits a
-// command's problem.
+// Report is what a report says.
+type Report struct {
+	Counts v1alpha1.ReportCounts
+	// Cases in the report's order. A failure of a suite itself is counted, and is no
+	// case.
+	Cases []Case
+}
+
+// Parse returns the counts of a report; see Read.
+func Parse(report []byte) (v1alpha1.ReportCounts, error) {
+	r, err := Read(report)
+	return r.Counts, err
+}
+
+// Read returns the counts and the tests of a report. Its error is our own words and
+// fits a command's problem.
 //
 // A suite is any element that itself holds a test case. Node writes a top-level
 // test as a case directly under <testsuites>, with no <testsuite> around it, so the
@@ -32,9 +46,9 @@ const (
 // Node also writes a case named after a file that ended well without reporting any
 // test: one that has none, or one in which something called process.exit(0). Such a
 // case executed nothing, so it counts as skipped.
-func Parse(report []byte) (v1alpha1.ReportCounts, error) {
+func Read(report []byte) (Report, error) {
 	if len(report) > MaxBytes {
-		return v1alpha1.ReportCounts{}, fmt.Errorf("the report has more than %d bytes", MaxBytes)
+		return Report{}, fmt.Errorf("the report has more than %d bytes", MaxBytes)
 	}
 	decoder := xml.NewDecoder(bytes.NewReader(printable(report)))
 	p := parser{}
@@ -44,10 +58,10 @@ func Parse(report []byte) (v1alpha1.ReportCounts, error) {
 			return p.result()
 		}
 		if err != nil {
-			return v1alpha1.ReportCounts{}, errors.New("the report is not well-formed XML")
+			return Report{}, errors.New("the report is not well-formed XML")
 		}
 		if err := p.token(token); err != nil {
-			return v1alpha1.ReportCounts{}, err
+			return Report{}, err
 		}
 	}
 }
@@ -55,14 +69,20 @@ func Parse(report []byte) (v1alpha1.ReportCounts, error) {
 // element is one open element.
 type element struct {
 	name string
+	// title and class are the attributes name and classname.
+	title, class string
 	// holdsCase is true once a test case was seen directly in it.
 	holdsCase bool
 	// failed, skipped and wholeFile are of a test case.
 	failed, skipped, wholeFile bool
+	// brokenImport is true if a test case has the error of a file that pytest could
+	// not load.
+	brokenImport bool
 }
 
 type parser struct {
 	counts v1alpha1.ReportCounts
+	cases  []Case
 	open   []element
 	nodes  int
 	rooted bool
@@ -108,25 +128,28 @@ func (p *parser) start(t xml.StartElement) error {
 	if err := p.place(t.Name.Local, parent); err != nil {
 		return err
 	}
-	p.open = append(p.open, element{name: t.Name.Local, wholeFile: parent == "testsuites" && namesFile(t)})
+	if t.Name.Local == "error" && parent == "testcase" && attribute(t, "message") == "collection failure" {
+		p.open[len(p.open)-1].brokenImport = true
+	}
+	e := element{name: t.Name.Local, title: attribute(t, "name"), class: attribute(t, "classname")}
+	e.wholeFile = e.name == "testcase" && parent == "testsuites" && e.class == "test" && scriptName.MatchString(e.title)
+	if e.name == "testcase" && len(p.cases) == MaxCases {
+		return fmt.Errorf("the report has more than %d tests", MaxCases)
+	}
+	p.open = append(p.open, e)
 	return nil
 }
 
+// scriptName is the name of a case that Node's runner wrote for a whole file.
 var scriptName = regexp.MustCompile(`\.[cm]?[jt]sx?$`)
 
-// namesFile reports whether a case directly under the root is one that Node's runner
-// wrote for a whole file.
-func namesFile(t xml.StartElement) bool {
-	name, class := "", ""
+func attribute(t xml.StartElement, name string) string {
 	for _, attribute := range t.Attr {
-		switch attribute.Name.Local {
-		case "name":
-			name = attribute.Value
-		case "classname":
-			class = attribute.Value
+		if attribute.Name.Local == name {
+			return attribute.Value
 		}
 	}
-	return class == "test" && scriptName.MatchString(name)
+	return ""
 }
 
 // place checks that an element is where it counts, and marks what it says about its
@@ -183,22 +206,39 @@ func (p *parser) end() {
 	if closed.name != "testcase" {
 		return
 	}
+	status := Passed
 	p.counts.Tests++
 	switch {
-	case closed.skipped:
+	case closed.skipped, closed.wholeFile && !closed.failed:
 		p.counts.Skipped++
+		status = Skipped
 	case closed.failed:
 		p.counts.Failures++
-	case closed.wholeFile:
-		p.counts.Skipped++
+		status = Failed
 	}
+	p.cases = append(p.cases, Case{
+		ID: idOf(p.suites(), closed.class, closed.title), Name: bounded(closed.title), Status: status,
+		// pytest writes what it could not import as a case without a class.
+		WholeFile: closed.wholeFile || status == Failed && closed.class == "" && closed.brokenImport,
+	})
 }
 
-func (p *parser) result() (v1alpha1.ReportCounts, error) {
-	if !p.rooted {
-		return v1alpha1.ReportCounts{}, errors.New("the report is empty")
+// suites are the names of the open suites.
+func (p *parser) suites() []string {
+	var names []string
+	for _, e := range p.open {
+		if e.name == "testsuite" {
+			names = append(names, e.title)
+		}
 	}
-	return p.counts, nil
+	return names
+}
+
+func (p *parser) result() (Report, error) {
+	if !p.rooted {
+		return Report{}, errors.New("the report is empty")
+	}
+	return Report{Counts: p.counts, Cases: p.cases}, nil
 }
 
 // printable replaces every character that XML does not admit. Reporters write the

@@ -101,21 +101,39 @@ func executed(report v1alpha1.ReportCounts) int32 {
 	return report.Tests - report.Skipped
 }
 
-// ClassifyResult parses the report of a broker's answer and classifies it. counts
-// is nil if there is no valid report or none was asked for.
-func ClassifyResult(result brokerproto.ExecResult, reports bool) (class v1alpha1.Classification, counts *v1alpha1.ReportCounts, problem string) {
+// Reading is what a finished command says.
+type Reading struct {
+	Class v1alpha1.Classification
+	// Report is nil if there is no valid report or none was asked for.
+	Report *junit.Report
+	// Problem is Classify's.
+	Problem string
+}
+
+// Counts of the report, or nil.
+func (r Reading) Counts() *v1alpha1.ReportCounts {
+	if r.Report == nil {
+		return nil
+	}
+	counts := r.Report.Counts
+	return &counts
+}
+
+// ClassifyResult parses the report of a broker's answer and classifies it.
+func ClassifyResult(result brokerproto.ExecResult, reports bool) Reading {
 	facts := Facts{
 		ExitCode: result.ExitCode, Signal: result.Signal, TimedOut: result.TimedOut, OOMKilled: result.OOMKilled,
 		Reports: reports,
 	}
+	var r Reading
 	if reports {
-		counts, facts.ReportProblem = readReport(result.Report)
+		r.Report, facts.ReportProblem = readReport(result.Report)
 	}
-	class, problem = Classify(facts, counts)
-	return class, counts, problem
+	r.Class, r.Problem = Classify(facts, r.Counts())
+	return r
 }
 
-func readReport(report *brokerproto.Report) (*v1alpha1.ReportCounts, string) {
+func readReport(report *brokerproto.Report) (*junit.Report, string) {
 	if report == nil {
 		return nil, "the guest sent no report"
 	}
@@ -130,9 +148,9 @@ func readReport(report *brokerproto.Report) (*v1alpha1.ReportCounts, string) {
 	default:
 		return nil, "its test report could not be read"
 	}
-	counts, err := junit.Parse(report.Data)
+	read, err := junit.Read(report.Data)
 	if err != nil {
 		return nil, err.Error()
 	}
-	return &counts, ""
+	return &read, ""
 }

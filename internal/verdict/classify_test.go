@@ -145,9 +145,9 @@ func TestClassifyResultReadsTheReport(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			class, counts, problem := ClassifyResult(c.result, c.reports)
-			if class != c.want || (counts != nil) != c.counted || !strings.Contains(problem, c.problem) {
-				t.Errorf("got %s, %+v, %q", class, counts, problem)
+			r := ClassifyResult(c.result, c.reports)
+			if r.Class != c.want || (r.Counts() != nil) != c.counted || !strings.Contains(r.Problem, c.problem) {
+				t.Errorf("got %s, %+v, %q", r.Class, r.Counts(), r.Problem)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ var order = []v1alpha1.TreeName{v1alpha1.TreeBase, v1alpha1.TreeRegressionTest, 
 const (
 	suite      = "suite"
 	regression = "regression"
+	sentinel   = "sentinel"
 )
 
 // step is a command that a tree must have run.
@@ -41,8 +42,12 @@ var setup = map[v1alpha1.Ecosystem][]step{
 var tests = map[v1alpha1.TreeName][]string{
 	v1alpha1.TreeBase:           {suite},
 	v1alpha1.TreeRegressionTest: {regression},
-	v1alpha1.TreeCandidate:      {regression, suite},
+	v1alpha1.TreeCandidate:      {regression, suite, sentinel},
 }
+
+// trusted names, for the candidate's test commands, the result they are compared
+// with.
+var trusted = map[string]string{suite: BaseSuite, regression: RegressionTestResult, sentinel: RegressionTestResult}
 
 // steps lists what a tree must have run, in order.
 func steps(ecosystem v1alpha1.Ecosystem, tree v1alpha1.TreeName) []step {

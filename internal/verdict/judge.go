@@ -142,20 +142,23 @@ func (j *judgement) command(name v1alpha1.TreeName, tree *v1alpha1.TreeStatus, s
 	if o := meaning(name, s, c, class, subject); o != nil {
 		return j.decide(*o)
 	}
-	return j.sameTests(name, s, c, subject)
-}
-
-// sameTests holds the candidate to as many executed tests as the trees it is
-// compared with: a test that was skipped or removed has not passed.
-func (j *judgement) sameTests(name v1alpha1.TreeName, s step, c *v1alpha1.CommandStatus, subject string) bool {
 	if !s.test {
 		return true
 	}
 	if name != v1alpha1.TreeCandidate {
-		j.counts[s.name] = *c.Report
+		j.counts[subject] = *c.Report
 		return true
 	}
-	before, now := executed(j.counts[s.name]), executed(*c.Report)
+	if s.name == sentinel {
+		return j.planted(c, subject) && j.compared(s, c, subject)
+	}
+	return j.compared(s, c, subject) && j.sameTests(s, c, subject)
+}
+
+// sameTests holds the candidate to as many executed tests as the trees it is
+// compared with: a test that was skipped or removed has not passed.
+func (j *judgement) sameTests(s step, c *v1alpha1.CommandStatus, subject string) bool {
+	before, now := executed(j.counts[trusted[s.name]]), executed(*c.Report)
 	if now >= before {
 		return true
 	}

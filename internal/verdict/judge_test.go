@@ -63,10 +63,41 @@ func good() *v1alpha1.ExecutionStatus {
 		Trees: []v1alpha1.TreeStatus{
 			tree(v1alpha1.TreeBase, passing(suite, 10, "npm", "test")),
 			tree(v1alpha1.TreeRegressionTest, failing(passing(regression, 2, target...))),
-			tree(v1alpha1.TreeCandidate, passing(regression, 2, target...), passing(suite, 12, "npm", "test")),
+			tree(v1alpha1.TreeCandidate,
+				compared(passing(regression, 2, target...), RegressionTestResult, 2),
+				compared(passing(suite, 12, "npm", "test"), BaseSuite, 10),
+				planted(compared(passing(sentinel, 5, "npm", "test", "--", "test/twin.test.js"), RegressionTestResult, 2), 3)),
 		},
 	}
 }
+
+func compared(c v1alpha1.CommandStatus, with string, expected int32) v1alpha1.CommandStatus {
+	c.Comparison = &v1alpha1.TestComparison{With: with, Expected: expected, Passed: expected}
+	return c
+}
+
+// planted makes a command one whose planted tests failed as they must.
+func planted(c v1alpha1.CommandStatus, tests int32) v1alpha1.CommandStatus {
+	c = failing(c)
+	c.Report = counts(c.Report.Suites, c.Report.Tests, tests, 0)
+	c.Sentinel = &v1alpha1.SentinelStatus{Planted: tests, Reported: tests}
+	return c
+}
+
+// short lacks a pass of some tests of its comparison.
+func short(names func(*v1alpha1.TestComparison) **v1alpha1.TestNames) func(v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+	return func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+		comparison := *c.Comparison
+		comparison.Passed--
+		*names(&comparison) = &v1alpha1.TestNames{Count: 1, Names: []string{"cuts"}}
+		c.Comparison = &comparison
+		return c
+	}
+}
+
+func missing(c *v1alpha1.TestComparison) **v1alpha1.TestNames { return &c.Missing }
+func skipped(c *v1alpha1.TestComparison) **v1alpha1.TestNames { return &c.Skipped }
+func broken(c *v1alpha1.TestComparison) **v1alpha1.TestNames  { return &c.Failing }
 
 // command finds a command by "Tree/name".
 func command(e *v1alpha1.ExecutionStatus, subject string) *v1alpha1.CommandStatus {
@@ -196,14 +227,69 @@ func TestJudge(t *testing.T) {
 			return c
 		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Base/install"},
 
-		{"the regression test is skipped on the candidate", change("Candidate/regression", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+		{"fewer regression tests run on the candidate than before", change("Candidate/regression", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
 			c.Report = counts(1, 2, 0, 1)
-			return c
+			return compared(c, RegressionTestResult, 1)
 		}), v1alpha1.ResultInconclusive, v1alpha1.DetailFewerTests, "Candidate/regression"},
 		{"the candidate removes tests of the base", change("Candidate/suite", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
 			c.Report = counts(1, 9, 0, 0)
 			return c
-		}), v1alpha1.ResultInconclusive, v1alpha1.DetailFewerTests, "Candidate/suite"},
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/suite"},
+
+		{"a regression test is missing on the candidate", change("Candidate/regression", short(missing)), v1alpha1.ResultInconclusive, v1alpha1.DetailTestMissing, "Candidate/regression"},
+		{"a regression test is skipped on the candidate", change("Candidate/regression", short(skipped)), v1alpha1.ResultInconclusive, v1alpha1.DetailRegressionSkipped, "Candidate/regression"},
+		{"a test of the base is missing on the candidate", change("Candidate/suite", short(missing)), v1alpha1.ResultInconclusive, v1alpha1.DetailTestMissing, "Candidate/suite"},
+		{"a test of the base is skipped on the candidate", change("Candidate/suite", short(skipped)), v1alpha1.ResultInconclusive, v1alpha1.DetailTestSkipped, "Candidate/suite"},
+		{"a suite that passes with a failing test", change("Candidate/suite", short(broken)), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/suite"},
+		{"tests that nobody compared", change("Candidate/suite", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c.Comparison = nil
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/suite"},
+		{"a comparison with another result", change("Candidate/suite", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			return compared(c, RegressionTestResult, 10)
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/suite"},
+		{"a comparison that leaves tests of the base out", change("Candidate/suite", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			return compared(c, BaseSuite, 9)
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/suite"},
+		{"a comparison of more tests than ran", change("Candidate/regression", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			return compared(c, RegressionTestResult, 3)
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/regression"},
+		{"tests without a pass that nobody names", change("Candidate/regression", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c = compared(c, RegressionTestResult, 2)
+			c.Comparison.Passed = 1
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/regression"},
+		{"the planted tests pass", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			return passing(sentinel, 5, c.Argv...)
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailSentinelNotReported, "Candidate/sentinel"},
+		{"one planted test passes", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c.Report, c.Sentinel = counts(1, 5, 2, 0), &v1alpha1.SentinelStatus{Planted: 3, Reported: 2}
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailSentinelNotReported, "Candidate/sentinel"},
+		{"the sentinel gave no result", change("Candidate/sentinel", inconclusive), v1alpha1.ResultInconclusive, v1alpha1.DetailSentinelNotReported, "Candidate/sentinel"},
+		{"nothing was planted", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c.Sentinel = &v1alpha1.SentinelStatus{}
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/sentinel"},
+		{"nobody knows what was planted", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c.Sentinel = nil
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/sentinel"},
+		{"more planted tests reported than failed", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c.Report = counts(1, 5, 1, 0)
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/sentinel"},
+		{"a copy of the regression test fails", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c = short(broken)(c)
+			c.Report = counts(1, 5, 4, 0)
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailCopyNotPassed, "Candidate/sentinel"},
+		{"a copy of the regression test is missing", change("Candidate/sentinel", short(missing)), v1alpha1.ResultInconclusive, v1alpha1.DetailCopyNotPassed, "Candidate/sentinel"},
+		{"more than what was planted fails", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c.Report = counts(1, 6, 4, 0)
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailCopyNotPassed, "Candidate/sentinel"},
+		{"no sentinel", func(e *v1alpha1.ExecutionStatus) { until(e, "Candidate/suite") }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/sentinel"},
 
 		{"the node's own failure", func(e *v1alpha1.ExecutionStatus) {
 			e.Failure = &v1alpha1.Outcome{Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailVMLost, Subject: "Base", Message: "QEMU ended"}
@@ -239,7 +325,7 @@ func TestJudgeWhileRunning(t *testing.T) {
 	all := []string{
 		"Base/install", "Base/rebuild", "Base/suite",
 		"RegressionTest/install", "RegressionTest/rebuild", "RegressionTest/regression",
-		"Candidate/install", "Candidate/rebuild", "Candidate/regression", "Candidate/suite",
+		"Candidate/install", "Candidate/rebuild", "Candidate/regression", "Candidate/suite", "Candidate/sentinel",
 	}
 	for i, subject := range all {
 		e := good()
@@ -261,38 +347,36 @@ func TestJudgeWhileRunning(t *testing.T) {
 	}
 }
 
-// classes is every way a command can have ended.
-var classes = map[string]func(v1alpha1.CommandStatus) v1alpha1.CommandStatus{
-	"as it should": func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus { return c },
-	"otherwise": func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
-		if c.Classification == v1alpha1.ClassFailed {
-			return passing(c.Name, c.Report.Tests, c.Argv...)
-		}
-		return failing(c)
-	},
-	"without a result": func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
-		if c.Report == nil {
-			return failing(c)
-		}
-		return inconclusive(c)
-	},
+// ways are all in which a command can end, beginning with how it should.
+func ways(c v1alpha1.CommandStatus) []v1alpha1.CommandStatus {
+	if c.Report == nil {
+		return []v1alpha1.CommandStatus{c, failing(c)}
+	}
+	other := failing(c)
+	if c.Classification == v1alpha1.ClassFailed {
+		other = passing(c.Name, c.Report.Tests, c.Argv...)
+	}
+	return []v1alpha1.CommandStatus{c, other, inconclusive(c)}
 }
 
-// Of all combinations of how the ten commands end, one is reproduced_and_fixed.
+// Of all combinations of how the eleven commands end, one is reproduced_and_fixed.
 func TestOnlyOneCombinationIsReproducedAndFixed(t *testing.T) {
-	names := []string{"as it should", "otherwise", "without a result"}
-	total, fixed := 1, 0
-	for range 10 {
-		total *= len(names)
+	total := 1
+	for _, tr := range good().Trees {
+		for _, c := range tr.Commands {
+			total *= len(ways(c))
+		}
 	}
+	fixed := 0
 	for n := range total {
 		e := good()
 		rest := n
 		for i := range e.Trees {
 			for j := range e.Trees[i].Commands {
 				c := &e.Trees[i].Commands[j]
-				*c = classes[names[rest%len(names)]](*c)
-				rest /= len(names)
+				all := ways(*c)
+				*c = all[rest%len(all)]
+				rest /= len(all)
 			}
 		}
 		if outcome, final := Judge(e, proof); outcome.Result == v1alpha1.ResultReproducedAndFixed {

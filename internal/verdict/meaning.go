@@ -29,6 +29,9 @@ func meaning(tree v1alpha1.TreeName, s step, c *v1alpha1.CommandStatus, class v1
 	if !s.test {
 		return setupMeaning(s, c, class, subject)
 	}
+	if s.name == sentinel {
+		return sentinelMeaning(c, class, subject)
+	}
 	if class == v1alpha1.ClassInconclusive {
 		return &v1alpha1.Outcome{
 			Result: v1alpha1.ResultInconclusive, Detail: v1alpha1.DetailCommandInconclusive, Subject: subject,
@@ -36,6 +39,19 @@ func meaning(tree v1alpha1.TreeName, s step, c *v1alpha1.CommandStatus, class v1
 		}
 	}
 	return testMeaning(tree, s.name, class == v1alpha1.ClassPassed, subject)
+}
+
+// sentinelMeaning wants a failure: failing tests were planted.
+func sentinelMeaning(c *v1alpha1.CommandStatus, class v1alpha1.Classification, subject string) *v1alpha1.Outcome {
+	if class == v1alpha1.ClassFailed {
+		return nil
+	}
+	message := "failing tests were planted, and all tests passed"
+	if class == v1alpha1.ClassInconclusive {
+		message = "failing tests were planted, and the command gave no test result: " + orUnknown(c.Problem)
+	}
+	o := notReported(subject, message)
+	return &o
 }
 
 func setupMeaning(s step, c *v1alpha1.CommandStatus, class v1alpha1.Classification, subject string) *v1alpha1.Outcome {

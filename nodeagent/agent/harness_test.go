@@ -300,21 +300,42 @@ func (images) NewDisk(_ context.Context, _ *image.Manifest, path string, _ uint3
 }
 
 const (
-	passingReport = `<testsuites><testsuite name="s"><testcase name="t"/></testsuite></testsuites>`
+	passingSuite  = `<testsuite name="s"><testcase name="t"/></testsuite>`
+	passingReport = `<testsuites>` + passingSuite + `</testsuites>`
 	failingReport = `<testsuites><testsuite name="s"><testcase name="t"><failure message="no"/></testcase></testsuite></testsuites>`
 )
 
 // fixed plays a guest whose candidate fixes the bug. Folder r is the VM of the
 // regression test's tree.
-func fixed(c hypervisor.Config, e brokerproto.Exec) fake.Reply {
-	report := func(exit int, text string) fake.Reply {
-		return fake.Reply{Result: brokerproto.ExecResult{ExitCode: exit, Report: &brokerproto.Report{Data: []byte(text)}}}
+func fixed(t *testing.T) fake.Guest {
+	files := &fake.Workspace{Tree: candidateFiles(t)}
+	return fake.Guest{Get: files.Get, Put: files.Put, Exec: func(c hypervisor.Config, e brokerproto.Exec) fake.Reply {
+		report := func(exit int, text string) fake.Reply {
+			return fake.Reply{Result: brokerproto.ExecResult{ExitCode: exit, Report: &brokerproto.Report{Data: []byte(text)}}}
+		}
+		if reply, ok := files.Sentinel(c, e, passingSuite); ok {
+			return reply
+		}
+		switch {
+		case !e.Report:
+			return fake.Reply{}
+		case slices.Contains(e.Argv, target) && filepath.Base(c.Dir) == "r":
+			return report(1, failingReport)
+		}
+		return report(0, passingReport)
+	}}
+}
+
+// candidateFiles are the tests of the fixture, which every VM has on its disk.
+func candidateFiles(t *testing.T) map[string]string {
+	t.Helper()
+	repo, files := fixture(t), map[string]string{}
+	for name := range strings.FieldsSeq(git(t, repo, "ls-tree", "-r", "--name-only", "fix", "test")) {
+		content, err := exec.Command("git", "-C", repo, "cat-file", "blob", "fix:"+name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(content)
 	}
-	switch {
-	case !e.Report:
-		return fake.Reply{}
-	case slices.Contains(e.Argv, target) && filepath.Base(c.Dir) == "r":
-		return report(1, failingReport)
-	}
-	return report(0, passingReport)
+	return files
 }

@@ -16,7 +16,7 @@ import (
 func hang(hypervisor.Config, brokerproto.Exec) fake.Reply { return fake.Reply{Hang: true} }
 
 func TestAnAttemptRunsFromItsSourceToACleanNode(t *testing.T) {
-	w := newWorld(t, fake.Guest{Exec: fixed})
+	w := newWorld(t, fixed(t))
 	w.reconcile()
 	waiting := w.await("the read source", inState(v1alpha1.ExecutionWaitingForProxy))
 	if waiting.Source == nil || waiting.Source.Runtime != "node-22" || waiting.Source.Packages != 8 {
@@ -62,7 +62,7 @@ func TestARefusedSourceNeedsNoVM(t *testing.T) {
 		}, v1alpha1.DetailEcosystemNotOffered},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, fake.Guest{Exec: fixed})
+			w := newWorld(t, fixed(t))
 			tc.spoil(t, w)
 			w.reconcile()
 			record := w.await("the refusal", inState(v1alpha1.ExecutionFinished))
@@ -110,7 +110,7 @@ func TestAnAttemptThatIsTakenAwayEndsAndCleansUp(t *testing.T) {
 }
 
 func TestAnAttemptOfAnEarlierLifeIsAnInterruption(t *testing.T) {
-	w := newWorld(t, fake.Guest{Exec: fixed})
+	w := newWorld(t, fixed(t))
 	w.change(func(run *v1alpha1.ZTRun) {
 		run.Status.Execution = &v1alpha1.ExecutionStatus{
 			Attempt: 1, State: v1alpha1.ExecutionRunning,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem"
+	"github.com/ai-dossier/zt-operator/internal/junit"
 	"github.com/ai-dossier/zt-operator/internal/verdict"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/image"
@@ -77,6 +78,9 @@ type Attempt struct {
 	Cache *Cache
 
 	Record *Record
+
+	// results are the tests that the trusted trees reported, by Tree/command.
+	results map[string][]junit.Case
 }
 
 // Execute runs the trees in order, each in a fresh VM, until the evidence is
@@ -84,6 +88,7 @@ type Attempt struct {
 // means that the attempt ended without full evidence (see OutcomeOf).
 func (e *Engine) Execute(ctx context.Context, a *Attempt) error {
 	a.Record.Update(func(s *v1alpha1.ExecutionStatus) { s.State = v1alpha1.ExecutionRunning })
+	a.results = map[string][]junit.Case{}
 	for _, name := range TreeOrder {
 		if err := e.executeTree(ctx, a, name); err != nil {
 			return fmt.Errorf("tree %s: %w", name, err)

@@ -67,7 +67,7 @@ func TestExecuteGivesEveryBootSecretsOfItsOwn(t *testing.T) {
 
 func TestExecuteStopsWhenTheAnswerIsFinal(t *testing.T) {
 	for name, tc := range map[string]struct {
-		exec  func(hypervisor.Config, brokerproto.Exec) fake.Reply
+		exec  script
 		trees int
 		want  v1alpha1.Result
 	}{
@@ -100,7 +100,7 @@ func TestExecuteStopsWhenTheAnswerIsFinal(t *testing.T) {
 				if treeOf(c) == v1alpha1.TreeCandidate && e.Report && !slices.Contains(e.Argv, target) {
 					return failed()
 				}
-				return goodCandidate(c, e)
+				return goodCandidate(&fake.Workspace{})(c, e)
 			},
 			trees: 3, want: v1alpha1.ResultRegressed,
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem"
+	"github.com/ai-dossier/zt-operator/internal/junit"
 	"github.com/ai-dossier/zt-operator/internal/safetext"
 	"github.com/ai-dossier/zt-operator/internal/verdict"
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
@@ -34,7 +35,10 @@ func (m *machine) provision(ctx context.Context) (bool, error) {
 func (m *machine) verify(ctx context.Context) error {
 	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeVerifying })
 	start := m.engine.Clock.Now()
-	_, err := m.run(ctx, verification(m.attempt.Prepared.Plan, m.tree), m.attempt.Clocks.Command)
+	ok, err := m.run(ctx, verification(m.attempt.Prepared.Plan, m.tree), m.attempt.Clocks.Command)
+	if ok && err == nil && m.tree == v1alpha1.TreeCandidate {
+		err = m.sentinel(ctx)
+	}
 	took := m.engine.Clock.Since(start)
 	m.update(func(t *v1alpha1.TreeStatus) { t.Timings.VerifyMillis = took.Milliseconds() })
 	return err
@@ -44,10 +48,11 @@ func (m *machine) verify(ctx context.Context) error {
 // does not succeed.
 func (m *machine) run(ctx context.Context, commands []ecosystem.Command, timeout time.Duration) (bool, error) {
 	for _, command := range commands {
-		status, err := m.exec(ctx, command, timeout)
+		status, report, err := m.exec(ctx, command, timeout)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", command.Name, err)
 		}
+		m.compare(command.Name, &status, report)
 		m.update(func(t *v1alpha1.TreeStatus) { t.Commands = append(t.Commands, status) })
 		if !command.Report && status.Classification != v1alpha1.ClassSucceeded {
 			return false, nil
@@ -56,7 +61,14 @@ func (m *machine) run(ctx context.Context, commands []ecosystem.Command, timeout
 	return true, nil
 }
 
-func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout time.Duration) (v1alpha1.CommandStatus, error) {
+// exec executes a command. A candidate's test runs only while nothing that judges it
+// has been changed on its disk.
+func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout time.Duration) (v1alpha1.CommandStatus, *junit.Report, error) {
+	if command.Report && m.tree == v1alpha1.TreeCandidate {
+		if err := m.intact(ctx); err != nil {
+			return v1alpha1.CommandStatus{}, nil, err
+		}
+	}
 	m.attempt.Record.activity(m.doing(strings.Join(command.Argv, " ")))
 	start := m.engine.Clock.Now()
 	result, err := m.conn.Exec(ctx, brokerproto.Exec{
@@ -64,9 +76,10 @@ func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout t
 		TimeoutMillis: timeout.Milliseconds(), Report: command.Report,
 	})
 	if err != nil {
-		return v1alpha1.CommandStatus{}, m.lost(err)
+		return v1alpha1.CommandStatus{}, nil, m.lost(err)
 	}
-	return commandStatus(command, result, m.engine.Clock.Since(start)), nil
+	status, report := commandStatus(command, result, m.engine.Clock.Since(start))
+	return status, report, nil
 }
 
 // lost tells a QEMU that went away from a guest that answered wrongly.
@@ -83,7 +96,7 @@ func (m *machine) lost(err error) error {
 	}
 }
 
-func commandStatus(command ecosystem.Command, result brokerproto.ExecResult, took time.Duration) v1alpha1.CommandStatus {
+func commandStatus(command ecosystem.Command, result brokerproto.ExecResult, took time.Duration) (v1alpha1.CommandStatus, *junit.Report) {
 	status := v1alpha1.CommandStatus{
 		Name:           command.Name,
 		Argv:           command.Argv,
@@ -98,8 +111,12 @@ func commandStatus(command ecosystem.Command, result brokerproto.ExecResult, too
 		code := int32(result.ExitCode)
 		status.ExitCode = &code
 	}
-	status.Classification, status.Report, status.Problem = verdict.ClassifyResult(result, command.Report)
-	return status
+	reading := verdict.ClassifyResult(result, command.Report)
+	status.Classification, status.Report, status.Problem = reading.Class, reading.Counts(), reading.Problem
+	if reading.Report != nil {
+		status.ResultsDigest = junit.Digest(reading.Report.Cases)
+	}
+	return status, reading.Report
 }
 
 const maxOutputTail = 2048

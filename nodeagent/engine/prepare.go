@@ -7,7 +7,9 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem"
+	"github.com/ai-dossier/zt-operator/internal/protect"
 	"github.com/ai-dossier/zt-operator/internal/runtimes"
+	"github.com/ai-dossier/zt-operator/internal/sentinel"
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
 )
 
@@ -44,6 +46,9 @@ func Prepare(src *source.Source, profile v1alpha1.ZTProfileSpec, targets []v1alp
 	if err := offered(prepared.Detection.Ecosystem, profile); err != nil {
 		return nil, err
 	}
+	if err := trustworthy(src, targets); err != nil {
+		return nil, err
+	}
 	var err error
 	prepared.Runtime, err = runtimes.Select(declarations, prepared.Detection.Ecosystem, profile.Runtimes)
 	if err != nil {
@@ -67,6 +72,28 @@ func offered(eco v1alpha1.Ecosystem, profile v1alpha1.ZTProfileSpec) error {
 		Detail:  v1alpha1.DetailEcosystemNotOffered,
 		Subject: string(eco),
 		Message: fmt.Sprintf("the profile has no package mirror for %s", eco),
+	}
+}
+
+// trustworthy refuses a proof whose candidate could not be believed: it changes what
+// judges it, or nothing can be planted beside its targets. Files were compared when
+// the source was read; this compares what is in them.
+func trustworthy(src *source.Source, targets []v1alpha1.TargetPath) error {
+	was, is := src.Trees[v1alpha1.TreeRegressionTest].Root.Content, src.Trees[v1alpha1.TreeCandidate].Root.Content
+	if refused := protect.Manifest(was["package.json"], is["package.json"]); refused != nil {
+		return refused
+	}
+	if refused := protect.Lockfile(was["package-lock.json"], is["package-lock.json"]); refused != nil {
+		return refused
+	}
+	for _, target := range targets {
+		if sentinel.Plantable(string(target)) {
+			return nil
+		}
+	}
+	return &ecosystem.Refusal{
+		Detail: v1alpha1.DetailTargetUnsupported, Subject: string(targets[0]),
+		Message: "no target is a test file in JavaScript, TypeScript or Python",
 	}
 }
 

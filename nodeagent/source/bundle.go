@@ -64,44 +64,48 @@ func readLine(in *bufio.Reader, left *int) (string, error) {
 }
 
 // readBundle indexes the bundle that in is at and reads the trees asked for.
-func readBundle(in *bufio.Reader, r request) ([]wireTree, error) {
+func readBundle(in *bufio.Reader, r request) (answer, error) {
 	if err := readHeader(in); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	if err := index(in); err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	var trees []wireTree
+	var a answer
+	listings := map[v1alpha1.TreeName][]file{}
 	for _, wanted := range r.Trees {
-		tree, err := readTree(wanted, r.Wanted)
+		tree, files, err := readTree(wanted, r.Wanted)
 		if err != nil {
-			return nil, err
+			return answer{}, err
 		}
-		trees = append(trees, tree)
+		a.Trees = append(a.Trees, tree)
+		listings[wanted.Name] = files
 	}
-	return trees, nil
+	var err error
+	a.Protected, err = protectedOf(r, a.Trees, listings)
+	return a, err
 }
 
 // readTree finds a commit and looks at its whole tree.
-func readTree(wanted wantedTree, contents map[string]int64) (wireTree, error) {
+func readTree(wanted wantedTree, contents map[string]int64) (wireTree, []file, error) {
 	id, err := treeOf(wanted)
 	if err != nil {
-		return wireTree{}, err
+		return wireTree{}, nil, err
 	}
 	tree := wireTree{Name: wanted.Name, Commit: wanted.Commit, TreeID: id}
 	files, err := list(id)
 	if err != nil {
-		return wireTree{}, err
+		return wireTree{}, nil, err
 	}
 	tree.Files = len(files)
 	if err := findTargets(files, wanted); err != nil {
-		return wireTree{}, err
+		return wireTree{}, nil, err
 	}
 	if tree.Root, err = rootOf(files); err != nil {
-		return wireTree{}, err
+		return wireTree{}, nil, err
 	}
 	tree.Content, err = contentsOf(files, contents)
-	return tree, err
+	return tree, files, err
 }
 
 func findTargets(files []file, wanted wantedTree) error {

@@ -49,7 +49,7 @@ func work(in io.Reader, out io.Writer) error {
 	if r.Disk != "" {
 		err = writeDisk(r.Disk)
 	} else {
-		a.Trees, err = readBundle(input, r)
+		a, err = readBundle(input, r)
 	}
 	var refused *wireRefusal
 	if errors.As(err, &refused) {

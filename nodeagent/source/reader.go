@@ -50,13 +50,13 @@ func (r *Reader) Read(ctx context.Context, bundle []byte, proof v1alpha1.Proof, 
 	if err != nil {
 		return nil, err
 	}
-	trees, err := box.read(ctx, wanted, bundle)
+	read, err := box.read(ctx, wanted, bundle)
 	if err != nil {
 		_ = box.remove() // the first error says more
 		return nil, err
 	}
 	sum := sha256.Sum256(bundle)
-	return &Source{Digest: "sha256:" + hex.EncodeToString(sum[:]), Trees: trees, sandbox: box}, nil
+	return &Source{Digest: "sha256:" + hex.EncodeToString(sum[:]), Trees: read.trees, Protected: read.protected, sandbox: box}, nil
 }
 
 // treesOf lists the trees of a proof. The targets must be in those that run them.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,14 +56,14 @@ func TestWantedFilesAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.remove()
-	trees, err := box.read(t.Context(), request{
+	read, err := box.read(t.Context(), request{
 		Trees:  treesOf(proofOf(base, regression, candidate)),
 		Wanted: map[string]int64{"package.json": 100, "package-lock.json": 5, "absent": 10, "src": 10},
 	}, r.bundle(candidate))
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := trees[v1alpha1.TreeCandidate].Root.Content
+	content := read.trees[v1alpha1.TreeCandidate].Root.Content
 	if len(content) != 1 || string(content["package.json"]) != `{"name":"x"}` {
 		t.Errorf("content %q: only files within their bound are read", content)
 	}
@@ -134,6 +136,58 @@ func (h hostile) check(t *testing.T) {
 		t.Errorf("got %v, want %s with %q", refused, h.want, h.say)
 	}
 	t.Log(refused)
+}
+
+func TestACandidateThatChangesWhatJudgesItIsRefused(t *testing.T) {
+	r := newRepo(t)
+	trusted := map[string]string{
+		"package.json": `{"scripts":{"test":"node ./run-tests --test"}}`, "run-tests.js": "run", "src/index.js": "bug",
+		"test/bug.test.js": "test", "test/data.json": "{}",
+	}
+	base := r.commit(r.tree(trusted))
+	for name, tc := range map[string]struct {
+		change  map[string]string
+		subject string
+	}{
+		"a changed target":             {map[string]string{"test/bug.test.js": "forged"}, "test/bug.test.js"},
+		"a target that became a link":  {map[string]string{"test/bug.test.js": "-> ../src/index.js"}, ""},
+		"a target that is now run":     {map[string]string{"test/bug.test.js": "+x test"}, "test/bug.test.js"},
+		"changed data of tests":        {map[string]string{"test/data.json": "[]"}, "test/data.json"},
+		"a changed runner of its own":  {map[string]string{"run-tests.js": "true"}, "run-tests.js"},
+		"a runner's configuration":     {map[string]string{"vitest.config.mjs": "forged"}, "vitest.config.mjs"},
+		"modules beside the tests":     {map[string]string{"test/node_modules/a/index.js": "forged"}, "test/node_modules/a/index.js"},
+		"a path that may not be shown": {map[string]string{"test/\u202etxt.conftest.py": "x", "tests/x y/conftest.py": "forged"}, ""},
+	} {
+		files := maps.Clone(trusted)
+		maps.Copy(files, tc.change)
+		candidate := r.commit(r.tree(files), base)
+		_, err := read(t, &Reader{}, r.bundle(candidate), proofOf(base, base, candidate))
+		var refused *ecosystem.Refusal
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: got %v", name, err)
+			continue
+		}
+		want := v1alpha1.DetailProtectedPathChanged
+		if tc.subject == "" && name == "a target that became a link" {
+			want, tc.subject = v1alpha1.DetailTargetMissing, "test/bug.test.js"
+		}
+		if refused.Detail != want || refused.Subject != tc.subject {
+			t.Errorf("%s: got %+v", name, refused)
+		}
+	}
+}
+
+func TestProtectedFilesAreToldWithTheirIDs(t *testing.T) {
+	r := newRepo(t)
+	base, regression, candidate := r.three(map[string]string{"test/big.bin": strings.Repeat("x", 1<<20+1), "test/link": "-> big.bin"})
+	s, err := read(t, &Reader{}, r.bundle(candidate), proofOf(base, regression, candidate))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []ProtectedFile{{Path: "test/bug.test.js", ID: r.git("", "rev-parse", candidate+":test/bug.test.js")}}
+	if !slices.Equal(s.Protected, want) {
+		t.Errorf("got %+v, want %+v: what the broker can read back", s.Protected, want)
+	}
 }
 
 func TestTargetsMustBeFiles(t *testing.T) {

@@ -74,7 +74,7 @@ func (b *sandbox) furnish() error {
 
 func (b *sandbox) remove() error { return os.RemoveAll(b.dir) }
 
-func (b *sandbox) read(ctx context.Context, wanted request, bundle []byte) (map[v1alpha1.TreeName]Tree, error) {
+func (b *sandbox) read(ctx context.Context, wanted request, bundle []byte) (*parsed, error) {
 	output, err := b.child(ctx, b.readTime, wanted, bundle)
 	if err != nil {
 		return nil, err

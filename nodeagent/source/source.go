@@ -26,6 +26,10 @@ type Source struct {
 	// Trees of the proof by name.
 	Trees map[v1alpha1.TreeName]Tree
 
+	// Protected are the files that judge the candidate, which has them as the
+	// regressionTest tree does: at most MaxProtected, the most telling first.
+	Protected []ProtectedFile
+
 	sandbox *sandbox
 }
 

@@ -36,6 +36,8 @@ type wantedTree struct {
 type answer struct {
 	Refusal *wireRefusal `json:"refusal,omitempty"`
 	Trees   []wireTree   `json:"trees,omitempty"`
+	// Protected files of the candidate.
+	Protected []ProtectedFile `json:"protected,omitempty"`
 }
 
 type wireRefusal struct {
@@ -63,6 +65,7 @@ type wireEntry struct {
 var sayable = []v1alpha1.Detail{
 	v1alpha1.DetailBundleInvalid, v1alpha1.DetailCommitNotInBundle,
 	v1alpha1.DetailTreeUnsupported, v1alpha1.DetailTargetMissing,
+	v1alpha1.DetailProtectedPathChanged,
 }
 
 const maxMessage = 512
@@ -74,12 +77,18 @@ func (r request) maxAnswer() int64 {
 	for _, size := range r.Wanted {
 		perTree += size*4/3 + 1024
 	}
-	return perTree*int64(len(r.Trees)) + 64<<10
+	return perTree*int64(len(r.Trees)) + MaxProtected*(6*MaxPath+64) + 64<<10
+}
+
+// parsed is an answer that keeps every rule.
+type parsed struct {
+	trees     map[v1alpha1.TreeName]Tree
+	protected []ProtectedFile
 }
 
 // parseAnswer reads the child's output. A refusal comes back as a *Refusal; an
 // answer that breaks any rule is an error, whatever else it says.
-func parseAnswer(r request, output []byte) (map[v1alpha1.TreeName]Tree, error) {
+func parseAnswer(r request, output []byte) (*parsed, error) {
 	decoder := json.NewDecoder(bytes.NewReader(output))
 	decoder.DisallowUnknownFields()
 	var a answer
@@ -103,7 +112,10 @@ func parseAnswer(r request, output []byte) (map[v1alpha1.TreeName]Tree, error) {
 		}
 		trees[wanted.Name] = tree
 	}
-	return trees, nil
+	if err := checkProtected(a.Protected); err != nil {
+		return nil, fmt.Errorf("the source reader's answer: %w", err)
+	}
+	return &parsed{trees: trees, protected: a.Protected}, nil
 }
 
 func (w *wireRefusal) toError() error {

@@ -18,7 +18,7 @@ var one = request{
 }
 
 const goodAnswer = `{"trees":[{"name":"Base","commit":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","tree":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",` +
-	`"files":2,"root":[{"name":"package.json","type":"file","size":2},{"name":"src","type":"directory"}],"content":{"package.json":"e30="}}]}`
+	`"files":2,"root":[{"name":"package.json","type":"file","size":2},{"name":"src","type":"directory"}],"content":{"package.json":"e30="}}],"protected":[{"path":"a.test.js","id":"cccccccccccccccccccccccccccccccccccccccc"}]}`
 
 func TestTheChildsAnswerIsChecked(t *testing.T) {
 	if _, err := parseAnswer(one, []byte(goodAnswer)); err != nil {
@@ -42,11 +42,14 @@ func TestTheChildsAnswerIsChecked(t *testing.T) {
 		"content that was not asked for":    {`"content":{"package.json"`, `"content":{"src"`},
 		"content over its bound":            {`"size":2},{`, `"size":5},{`},
 		"a field that is not known":         {`"files":2`, `"files":2,"x":1`},
-		"something after the end":           {`}]}`, `}]} {}`},
+		"something after the end":           {`c"}]}`, `c"}]} {}`},
+		"a protected file that climbs":      {`"a.test.js"`, `"../a.test.js"`},
+		"a protected file without an id":    {`"id":"cc`, `"id":"--`},
+		"a protected file twice":            {`"protected":[`, `"protected":[{"path":"a.test.js","id":"cccccccccccccccccccccccccccccccccccccccc"},`},
 		"no tree":                           {goodAnswer, `{}`},
 		"no JSON":                           {goodAnswer, `hello`},
 		"nothing":                           {goodAnswer, ``},
-		"one tree too many":                 {`]}`, `,{}]}`},
+		"one tree too many":                 {`],"protected"`, `,{}],"protected"`},
 		"a refusal with a foreign detail":   {goodAnswer, `{"refusal":{"detail":"reproduced_and_fixed","message":"x"}}`},
 		"a refusal that is another failure": {goodAnswer, `{"refusal":{"detail":"node_error","message":"x"}}`},
 	} {
@@ -55,10 +58,10 @@ func TestTheChildsAnswerIsChecked(t *testing.T) {
 			if changed == goodAnswer {
 				t.Fatal("the case changes nothing")
 			}
-			trees, err := parseAnswer(one, []byte(changed))
+			read, err := parseAnswer(one, []byte(changed))
 			var refused *ecosystem.Refusal
 			if err == nil || errors.As(err, &refused) {
-				t.Errorf("got %v, %v; want an error of the node", trees, err)
+				t.Errorf("got %v, %v; want an error of the node", read, err)
 			}
 		})
 	}
@@ -83,7 +86,7 @@ func FuzzParseAnswer(f *testing.F) {
 	f.Add([]byte(`{"refusal":{"detail":"bundle_invalid","subject":"x","message":"y"}}`))
 	f.Add([]byte(`{"trees":[{"name":"Base"}]}`))
 	f.Fuzz(func(t *testing.T, output []byte) {
-		trees, err := parseAnswer(one, output)
+		read, err := parseAnswer(one, output)
 		if err != nil {
 			var refused *ecosystem.Refusal
 			if errors.As(err, &refused) && (!slices.Contains(sayable, refused.Detail) || len(refused.Message) > maxMessage) {
@@ -91,9 +94,9 @@ func FuzzParseAnswer(f *testing.F) {
 			}
 			return
 		}
-		tree := trees[v1alpha1.TreeBase]
-		if len(trees) != 1 || tree.Commit != one.Trees[0].Commit || !objectID.MatchString(tree.TreeID) || tree.Files > MaxFiles {
-			t.Errorf("accepted %+v", trees)
+		tree := read.trees[v1alpha1.TreeBase]
+		if len(read.trees) != 1 || len(read.protected) > MaxProtected || tree.Commit != one.Trees[0].Commit || !objectID.MatchString(tree.TreeID) || tree.Files > MaxFiles {
+			t.Errorf("accepted %+v", read)
 		}
 		for _, entry := range tree.Root.Names {
 			if checkName(entry.Name) != "" {

@@ -72,7 +72,9 @@ func (b *ExecutionBuilder) Proven() *ExecutionBuilder {
 		Tree(v1alpha1.TreeBase, BaseCommit, Command("suite", v1alpha1.ClassPassed)).
 		Tree(v1alpha1.TreeRegressionTest, RegressionTestCommit, Command("regression", v1alpha1.ClassFailed)).
 		Tree(v1alpha1.TreeCandidate, CandidateCommit,
-			Command("regression", v1alpha1.ClassPassed), Command("suite", v1alpha1.ClassPassed)).
+			compared(Command("regression", v1alpha1.ClassPassed), "RegressionTest/regression"),
+			compared(Command("suite", v1alpha1.ClassPassed), "Base/suite"),
+			compared(Command("sentinel", v1alpha1.ClassFailed), "RegressionTest/regression")).
 		Audited()
 }
 
@@ -86,11 +88,18 @@ func Command(name string, class v1alpha1.Classification) v1alpha1.CommandStatus 
 		Name: name, Argv: []string{"npm", name}, Phase: v1alpha1.VMVerification, Network: v1alpha1.NetworkNone,
 		DurationMillis: 1200, Classification: class, ExitCode: ptr.To[int32](0),
 	}
-	if name != "suite" && name != "regression" {
-		return c
-	}
-	if name == "regression" {
+	switch name {
+	case "suite":
+	case "regression":
 		c.Argv = append(c.Argv, "--", RegressionTarget)
+	case "sentinel":
+		c.Argv = append(c.Argv, "--", "test/t0123456789abcdef0123.test.js")
+		c.Sentinel = &v1alpha1.SentinelStatus{Planted: 3, Reported: 3}
+		c.ExitCode = ptr.To[int32](1)
+		c.Report = &v1alpha1.ReportCounts{Suites: 1, Tests: 6, Failures: 3}
+		return c
+	default:
+		return c
 	}
 	switch class {
 	case v1alpha1.ClassPassed:
@@ -99,5 +108,11 @@ func Command(name string, class v1alpha1.Classification) v1alpha1.CommandStatus 
 		c.ExitCode = ptr.To[int32](1)
 		c.Report = &v1alpha1.ReportCounts{Suites: 1, Tests: 3, Failures: 1}
 	}
+	return c
+}
+
+// compared has every one of the trusted tree's three tests pass.
+func compared(c v1alpha1.CommandStatus, with string) v1alpha1.CommandStatus {
+	c.Comparison = &v1alpha1.TestComparison{With: with, Expected: 3, Passed: 3}
 	return c
 }

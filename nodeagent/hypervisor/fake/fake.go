@@ -22,6 +22,8 @@ type Guest struct {
 	Exec func(hypervisor.Config, brokerproto.Exec) Reply
 	// Get answers a read; nil is not_found.
 	Get func(hypervisor.Config, brokerproto.Get) Reply
+	// Put answers a write; nil, or a zero Reply, is success.
+	Put func(hypervisor.Config, brokerproto.Put) Reply
 	// Shutdown answers shutdown; nil, or a zero Reply, ends the process with
 	// status 0.
 	Shutdown func(hypervisor.Config) Reply

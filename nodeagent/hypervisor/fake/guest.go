@@ -111,6 +111,10 @@ func (f *Fake) reply(c hypervisor.Config, request brokerproto.Request) (Reply, b
 			reply = f.guest.Get(c, *request.Get)
 		}
 		message.Data = reply.Data
+	case brokerproto.OpPut:
+		if f.guest.Put != nil {
+			reply = f.guest.Put(c, *request.Put)
+		}
 	case brokerproto.OpShutdown:
 		if f.guest.Shutdown != nil {
 			reply = f.guest.Shutdown(c)

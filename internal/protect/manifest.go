@@ -1,0 +1,125 @@
+package protect
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/boundedjson"
+	"github.com/ai-dossier/zt-operator/internal/refusal"
+)
+
+// free are the fields of package.json that a fix may change: what is published, and
+// what is installed. Everything else could configure a runner, today's or
+// tomorrow's.
+var free = set(
+	"name", "version", "description", "keywords", "homepage", "bugs", "license", "author", "contributors", "funding", "repository",
+	"files", "main", "module", "browser", "types", "typings", "exports", "imports", "bin", "man", "directories", "private",
+	"publishConfig", "sideEffects", "engines", "os", "cpu",
+	"dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "peerDependenciesMeta",
+	"bundleDependencies", "bundledDependencies", "overrides",
+	"eslintConfig", "prettier", "lint-staged", "browserslist",
+)
+
+// Manifest names the first field of package.json by which a candidate changes what
+// judges it; nil if there is none. What cannot be parsed is for detection to refuse.
+func Manifest(trusted, candidate []byte) *refusal.Refusal {
+	was, err := boundedjson.ParseObject(trusted, manifestLimits)
+	if err != nil {
+		return nil
+	}
+	is, err := boundedjson.ParseObject(candidate, manifestLimits)
+	if err != nil {
+		return nil
+	}
+	keys := append(slices.Clone(was.Keys()), is.Keys()...)
+	for _, key := range keys {
+		if free[key] {
+			continue
+		}
+		if at := differs(was, is, key); at != "" {
+			return changed(at, "the candidate changes a field of package.json that can steer the tests; it may change what is installed and published, no more")
+		}
+	}
+	return nil
+}
+
+// differs returns the path of a difference under a key, two levels deep; "" if
+// there is none.
+func differs(was, is *boundedjson.Object, key string) string {
+	a, hadIt := was.Get(key)
+	b, hasIt := is.Get(key)
+	before, isObject := a.(*boundedjson.Object)
+	after, stillObject := b.(*boundedjson.Object)
+	switch {
+	case hadIt != hasIt:
+		return key
+	case !isObject || !stillObject:
+		if reflect.DeepEqual(a, b) {
+			return ""
+		}
+		return key
+	}
+	for _, inner := range append(slices.Clone(before.Keys()), after.Keys()...) {
+		x, had := before.Get(inner)
+		y, has := after.Get(inner)
+		if had != has || !reflect.DeepEqual(x, y) {
+			return key + "." + inner
+		}
+	}
+	return ""
+}
+
+// Packages that run tests or make their assertions, with what belongs to them.
+var runner = regexp.MustCompile(`^node_modules/(` +
+	`jest(-.*)?|@jest/.*|mocha(-.*)?|vitest|@vitest/.*|ava|tap|tape|@tapjs/.*|uvu|jasmine(-core)?|nyc|c8|` +
+	`chai(-.*)?|expect|should|sinon|power-assert|ts-node|tsx|esbuild|@swc/core|@babel/core|babel-jest|ts-jest)$`)
+
+// Lockfile names the first package at the root of package-lock.json that runs tests
+// or asserts and that a candidate swaps or changes; nil if there is none. The rest
+// of the lockfile is the candidate's to change.
+func Lockfile(trusted, candidate []byte) *refusal.Refusal {
+	was, is := runners(trusted), runners(candidate)
+	for _, name := range sortedKeys(was, is) {
+		if !reflect.DeepEqual(was[name], is[name]) && was[name] != nil {
+			return changed(name, "the candidate changes the locked package that runs the tests or makes their assertions")
+		}
+	}
+	return nil
+}
+
+var lockLimits = boundedjson.Limits{Bytes: 8 << 20, Depth: 64, Values: 1_000_000}
+
+// runners maps the installed runners to where their bytes come from.
+func runners(lock []byte) map[string][]any {
+	found := map[string][]any{}
+	object, err := boundedjson.ParseObject(lock, lockLimits)
+	if err != nil {
+		return found
+	}
+	value, _ := object.Get("packages")
+	packages, ok := value.(*boundedjson.Object)
+	if !ok {
+		return found
+	}
+	for _, key := range packages.Keys() {
+		entry, _ := packages.Get(key)
+		if fields, ok := entry.(*boundedjson.Object); ok && runner.MatchString(key) {
+			integrity, _ := fields.Get("integrity")
+			resolved, _ := fields.Get("resolved")
+			found[key] = []any{integrity, resolved}
+		}
+	}
+	return found
+}
+
+func sortedKeys(maps ...map[string][]any) []string {
+	var keys []string
+	for _, m := range maps {
+		for key := range m {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
