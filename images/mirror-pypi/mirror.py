@@ -7,6 +7,7 @@ proxpi itself is configured by its environment. What differs here from proxpi as
 - it never redirects a client upstream: the client has no way there. A file that cannot be had is an error that says so.
 - it never asks for the index of all projects, which Squid would deny.
 - a file stays once it was served: it is audited when the run is over. One download of a file at a time.
+- a request that got no answer, or Squid's word that the registry gave none, is made again: pip and uv are told not to.
 - only what pip and uv need can be asked for: pages of the index, files, and /health.
 
 One process with threads: proxpi's caches are in memory, and several processes gave empty replies (its issue 68).
@@ -20,6 +21,7 @@ import threading
 
 import flask
 import requests.adapters
+import urllib3
 import waitress
 from proxpi import _cache
 
@@ -28,6 +30,11 @@ PORT = 4873
 THREADS = 64
 # A connection that is closed while a slow VM takes it up again is an error in pip and uv.
 IDLE_SECONDS = 6 * 3600
+# A connection that Squid cannot make ends in its error page, under a certificate that Python 3.13 does not accept: that is
+# an error of the connection, too. A refusal (403) is final.
+RETRY = urllib3.Retry(
+    total=3, backoff_factor=0.3, status_forcelist=(502, 503, 504), allowed_methods=("GET",), redirect=False, raise_on_status=False
+)
 SERVED = {"list_files", "get_file", "health"}
 
 
@@ -40,7 +47,7 @@ class Session(_cache.Session):
 
     def __init__(self):
         super().__init__()
-        self.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=THREADS))
+        self.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=THREADS, max_retries=RETRY))
 
     def send(self, request, **options):
         response = super().send(request, **options)

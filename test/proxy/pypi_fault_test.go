@@ -44,7 +44,7 @@ func (f *fakePyPI) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	nth := f.seen[in.Host+in.URL.Path]
 	f.mu.Unlock()
 	if in.Host == registries.PyPIHost {
-		f.page(out, in)
+		f.page(out, in, nth)
 		return
 	}
 	project, _, _ := strings.Cut(filepath.Base(in.URL.Path), "-")
@@ -60,7 +60,8 @@ func (f *fakePyPI) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 		_, _ = io.CopyN(out, zeros{}, wheelSize/2)
 		panic(http.ErrAbortHandler)
 	case project == "large":
-		_, _ = io.CopyN(out, zeros{}, policy.MaxResponseMiB<<20+1)
+		// Without a length, Squid cuts where its buffers end.
+		_, _ = io.CopyN(out, zeros{}, (policy.MaxResponseMiB+32)<<20)
 	default:
 		if project == "slow" {
 			time.Sleep(2 * time.Second)
@@ -72,7 +73,7 @@ func (f *fakePyPI) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 
 // page answers as PyPI does: JSON if asked for it, a redirect to the canonical URL
 // from any other.
-func (f *fakePyPI) page(out http.ResponseWriter, in *http.Request) {
+func (f *fakePyPI) page(out http.ResponseWriter, in *http.Request, nth int) {
 	project := strings.TrimSuffix(strings.TrimPrefix(in.URL.Path, "/simple/"), "/")
 	canonical := "/simple/" + strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(project)) + "/"
 	switch {
@@ -80,6 +81,8 @@ func (f *fakePyPI) page(out http.ResponseWriter, in *http.Request) {
 		http.Redirect(out, in, canonical, http.StatusMovedPermanently)
 	case project == "unknown":
 		http.NotFound(out, in)
+	case project == "shaky" && nth == 1:
+		panic(http.ErrAbortHandler)
 	case project == "broken":
 		http.Error(out, "out of order", http.StatusBadGateway)
 	case !strings.Contains(in.Header.Get("Accept"), "application/vnd.pypi.simple.v1+json"):
@@ -114,12 +117,13 @@ func TestThePyPIMirrorNamesFailuresAndNeverSendsClientsUpstream(t *testing.T) {
 		{"a file", "GET", file("plain"), []int{200, 200}},
 		{"a file that is slower than proxpi's own patience", "GET", file("slow"), []int{200}},
 		{"a project that does not exist", "GET", "/index/unknown/", []int{404}},
+		{"a page whose connection breaks once", "GET", "/index/shaky/", []int{200}},
 		{"a project whose page the registry fails to serve", "GET", "/index/broken/", []int{502}},
 		{"a file that no page lists", "GET", "/index/plain/other-1.0-py3-none-any.whl", []int{404}},
 		{"a file that is gone", "GET", file("gone"), []int{404, 404}},
 		{"a file that has moved, which Squid denies", "GET", file("moved"), []int{502}},
 		{"a file over the limit, which Squid cuts", "GET", file("large"), []int{502}},
-		{"a file that is refused once, then there", "GET", file("flaky"), []int{502, 200}},
+		{"a file that the registry fails to serve once", "GET", file("flaky"), []int{200}},
 		{"a file that ends early once, then whole", "GET", file("cut"), []int{502, 200}},
 		{"the index of all projects", "GET", "/index/", []int{404}},
 		{"the page for people", "GET", "/", []int{404}},
@@ -155,6 +159,15 @@ func TestThePyPIMirrorNamesFailuresAndNeverSendsClientsUpstream(t *testing.T) {
 		group.Wait()
 		if n := pypi.count(registries.FilesHost + fakeWheel("popular")); n != 1 {
 			t.Errorf("%d downloads", n)
+		}
+	})
+	t.Run("what Squid denies is asked for once, what the registry fails to serve again", func(t *testing.T) {
+		for request, want := range map[string]int{
+			registries.FilesHost + fakeWheel("moved"): 1, registries.PyPIHost + "/simple/broken/": 4, registries.PyPIHost + "/simple/unknown/": 1,
+		} {
+			if n := pypi.count(request); n != want {
+				t.Errorf("%s was asked for %d times, want %d", request, n, want)
+			}
 		}
 	})
 	t.Run("it never asked for the index of all projects or for a page by another name", func(t *testing.T) {

@@ -131,6 +131,11 @@ func TestPythonInstallsFromTheRealIndexThroughMirrorAndSquid(t *testing.T) {
 			top := newTopology(t)
 			s := realSquidFor(t, top, ecosystem, registries.PyPIHost)
 			m := startPyPIMirror(t, top, s)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("squid's log: %s", tailOf(s.log()))
+				}
+			})
 			t.Logf("the mirror answered after %s with %s", m.ready, m.memory())
 			index := "http://" + m.address + "/index/"
 			for _, round := range []string{"cold", "warm"} {
