@@ -8,15 +8,16 @@ import (
 )
 
 // breached is the outcome of a run in which something got past the policy or the
-// lockfiles, or nil. It stands above every other: nothing such a run shows counts.
-func breached(egress *v1alpha1.EgressStatus, cache *v1alpha1.CacheAudit) *v1alpha1.Outcome {
+// lockfiles, or nil. It stands above every other: nothing such a run shows counts. Only
+// a package manager that refused the files itself tells more than that they differ.
+func breached(egress *v1alpha1.EgressStatus, cache *v1alpha1.CacheAudit, outcome v1alpha1.Outcome) *v1alpha1.Outcome {
 	switch {
 	case egress != nil && egress.Audit != nil && egress.Audit.Violations > 0:
 		return &v1alpha1.Outcome{
 			Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailEgressViolation, Subject: "egress",
 			Message: fmt.Sprintf("Squid let out requests that the policy does not admit: %d; first: %s", egress.Audit.Violations, firstViolation(egress.Audit)),
 		}
-	case cache != nil && cache.Rejected > 0:
+	case cache != nil && cache.Rejected > 0 && outcome.Detail != v1alpha1.DetailInstallFailed:
 		return &v1alpha1.Outcome{
 			Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailCacheAuditFailed, Subject: "cacheAudit",
 			Message: fmt.Sprintf("the mirror held files that no lockfile of the run names with these bytes: %d; first: %s", cache.Rejected, firstFinding(cache)),
@@ -65,7 +66,7 @@ func cacheUnaudited(e *v1alpha1.ExecutionStatus) string {
 	audit := e.CacheAudit
 	switch {
 	case audit == nil:
-		return ""
+		return "the mirror's cache was never checked against the lockfiles"
 	case audit.Problem != "":
 		return "the mirror's cache could not be checked: " + audit.Problem
 	case audit.Admitted != audit.Checked:

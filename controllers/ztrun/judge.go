@@ -44,7 +44,7 @@ func (r *Reconciler) copiedDigest(ctx context.Context, s *scope) (string, error)
 // Whatever does not fit together makes the run inconclusive, never a verdict.
 func decide(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) v1alpha1.Outcome {
 	outcome, final := verdict.Judge(e, run.Spec.Proof)
-	switch breach := breached(run.Status.Egress, e.CacheAudit); {
+	switch breach := breached(run.Status.Egress, e.CacheAudit, outcome); {
 	case breach != nil:
 		return *breach
 	case e.Failure != nil:

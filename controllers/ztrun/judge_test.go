@@ -60,6 +60,8 @@ func TestDecide(t *testing.T) {
 	rejected := audited(func(a *v1alpha1.CacheAudit) {
 		a.Rejected, a.Findings = 1, []v1alpha1.RejectedArtifact{{Artifact: "ms/ms-2.1.3.tgz", Finding: "hash_mismatch"}}
 	})
+	uncached := proven().Object()
+	uncached.CacheAudit = nil
 	networked := proven().Object()
 	networked.Trees[1].NetworkInVerification = ptr.To(true)
 	for name, tc := range map[string]struct {
@@ -97,7 +99,8 @@ func TestDecide(t *testing.T) {
 		"a log that was judged in part proves nothing": {
 			with(func(e *v1alpha1.EgressStatus) { e.Truncated = true }), proven().Object(), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
 		},
-		"a file that no lockfile names is a failure": {run, rejected, v1alpha1.ResultExecutionFailed, v1alpha1.DetailCacheAuditFailed},
+		"a file that no lockfile names is a failure":  {run, rejected, v1alpha1.ResultExecutionFailed, v1alpha1.DetailCacheAuditFailed},
+		"a cache that was not audited proves nothing": {run, uncached, v1alpha1.ResultInconclusive, v1alpha1.DetailCacheAuditMissing},
 		"a cache that was audited after two trees of three proves nothing": {
 			run, audited(func(a *v1alpha1.CacheAudit) { a.Trees = a.Trees[:2] }), v1alpha1.ResultInconclusive, v1alpha1.DetailCacheAuditMissing,
 		},

@@ -41,7 +41,7 @@ func (r *Reconciler) mirrorPod(s *scope, mirror v1alpha1.Mirror, squid *corev1.S
 		{Name: "storage", MountPath: program.storage},
 		{Name: "tmp", MountPath: "/tmp"},
 	}
-	pod.Spec.Containers = []corev1.Container{container}
+	pod.Spec.Containers = []corev1.Container{container, r.auditContainer()}
 	pod.Spec.Volumes = []corev1.Volume{
 		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: s.name(objectMirrorConfig)},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/cacheaudit"
 	"github.com/ai-dossier/zt-operator/internal/policy"
 )
 
@@ -37,7 +38,8 @@ func (r *Reconciler) proxyNetworkPolicies(s *scope) []*networkingv1.NetworkPolic
 	return []*networkingv1.NetworkPolicy{
 		r.networkPolicy(s, v1alpha1.RoleMirror,
 			[]networkingv1.NetworkPolicyIngressRule{{
-				From: []networkingv1.NetworkPolicyPeer{fromAgent}, Ports: ports(policy.VerdaccioPort, corev1.ProtocolTCP),
+				From:  []networkingv1.NetworkPolicyPeer{fromAgent},
+				Ports: append(ports(policy.VerdaccioPort, corev1.ProtocolTCP), ports(cacheaudit.Port, corev1.ProtocolTCP)...),
 			}},
 			[]networkingv1.NetworkPolicyEgressRule{{
 				To: []networkingv1.NetworkPolicyPeer{toSquid}, Ports: ports(policy.SquidPort, corev1.ProtocolTCP),

@@ -2,6 +2,7 @@ package ztrun
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -109,6 +110,9 @@ func (s *scope) proxyReady() bool {
 	return s.run.Status.Timings != nil && s.run.Status.Timings.ProxyReady != nil
 }
 
+// ended reports whether any container of a pod has ended: none is started again, and
+// the phase of a pod with a second one says nothing of it.
 func ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded ||
+		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated != nil })
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/lockindex"
 	"github.com/ai-dossier/zt-operator/internal/policy"
 	"github.com/ai-dossier/zt-operator/internal/registries"
 )
@@ -224,6 +225,13 @@ func TestNpmInstallsFromTheRealRegistryThroughMirrorAndSquid(t *testing.T) {
 		}
 		if audit, err := e.Audit(strings.NewReader(s.log()), 16<<20); err != nil || audit.Violations != 0 || audit.Judged < 70 {
 			t.Errorf("%+v, %v", audit, err)
+		}
+	})
+	t.Run("every file in the mirror's cache is one of the lockfile", func(t *testing.T) {
+		findings := auditMirror(t, v1alpha1.EcosystemNPM, filepath.Join(s.dir, "storage"), "testdata/project")
+		t.Logf("%v", findings)
+		if len(findings) != 1 || findings[lockindex.Admitted] < 60 {
+			t.Errorf("%v, want admitted files only", findings)
 		}
 	})
 	t.Run("a host of another ecosystem is denied", func(t *testing.T) {
