@@ -44,7 +44,7 @@ func ParseMarker(s string) (Marker, error) {
 	return Marker{root}, nil
 }
 
-var markerToken = regexp.MustCompile(`^(?:[ \t]+|[a-z_]+|"[^"]*"|'[^']*'|\(|\)|===|==|!=|<=|>=|~=|<|>)`)
+var markerToken = regexp.MustCompile(`^(?:[ \t]+|not in|[a-z_]+|"[^"]*"|'[^']*'|\(|\)|===|==|!=|<=|>=|~=|<|>)`)
 
 func markerTokens(s string) ([]string, error) {
 	var tokens []string
@@ -120,11 +120,7 @@ func (p *markerParser) term(depth int) (node, error) {
 
 // comparison reads one comparison of a variable with a literal, in either order.
 func (p *markerParser) comparison() (node, error) {
-	left, operator := p.next(), p.next()
-	if operator == "not" {
-		operator += " " + p.next()
-	}
-	right := p.next()
+	left, operator, right := p.next(), p.next(), p.next()
 	if literal, ok := unquoted(right); ok {
 		return compare(left, operator, literal, false)
 	}
@@ -203,7 +199,7 @@ func releaseIn(variable, literal string, wanted bool) (node, error) {
 	var listed []pep440.Specifier
 	for _, word := range strings.Fields(literal) {
 		specifier, err := pep440.Parse("==" + word)
-		if err != nil || strings.Count(word, ".") != 1 || variable != "python_version" {
+		if err != nil || strings.Count(word, ".") != 1 || strings.Contains(word, "*") || variable != "python_version" {
 			return nil, ErrMarker
 		}
 		listed = append(listed, specifier)
