@@ -17,9 +17,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/controllers/internal/nodes"
+	"github.com/ai-dossier/zt-operator/controllers/netprobe"
 	"github.com/ai-dossier/zt-operator/controllers/proxypolicy"
 	"github.com/ai-dossier/zt-operator/controllers/ztprofile"
 	"github.com/ai-dossier/zt-operator/controllers/ztrun"
@@ -31,7 +33,9 @@ type Config struct {
 	OperatorNamespace string
 	HolderImage       string
 	Kube              kubernetes.Interface
-	Clock             clock.PassiveClock
+	Clock             clock.WithTicker
+	// Network replaces the probe for NetworkPolicies; nil makes one in the cluster.
+	Network ztrun.Network
 	// Logs replaces the reader of pods' logs; nil reads them through Kube.
 	Logs ztrun.LogReader
 }
@@ -61,21 +65,25 @@ func Options(runNamespace string) (ctrl.Options, error) {
 	}, nil
 }
 
-// Add registers the three reconcilers.
+// Add registers the three reconcilers, and the probe that runs are admitted by.
 func Add(ctx context.Context, mgr ctrl.Manager, c Config) error {
 	recorder := mgr.GetEventRecorder("zt-operator")
 	logs := c.Logs
 	if logs == nil {
 		logs = ztrun.PodLogs{Client: c.Kube}
 	}
+	network, changed, err := addProbe(mgr, c)
+	if err != nil {
+		return err
+	}
 	runs := &ztrun.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Logs: logs, Clock: c.Clock,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Logs: logs, Clock: c.Clock, Network: network,
 		RunNamespace: c.RunNamespace, OperatorNamespace: c.OperatorNamespace, HolderImage: c.HolderImage,
 	}
 	if err := runs.SetupWithManager(ctx, mgr); err != nil {
 		return fmt.Errorf("set up the run controller: %w", err)
 	}
-	profiles := &ztprofile.Reconciler{Client: mgr.GetClient(), Events: recorder, Clock: c.Clock}
+	profiles := &ztprofile.Reconciler{Client: mgr.GetClient(), Events: recorder, Clock: c.Clock, Network: network, NetworkChanged: changed}
 	if err := profiles.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the profile controller: %w", err)
 	}
@@ -84,4 +92,21 @@ func Add(ctx context.Context, mgr ctrl.Manager, c Config) error {
 		return fmt.Errorf("set up the policy controller: %w", err)
 	}
 	return nil
+}
+
+// addProbe registers the probe for NetworkPolicies, unless the caller brings a result
+// of its own. changed tells of its results.
+func addProbe(mgr ctrl.Manager, c Config) (_ ztrun.Network, changed <-chan event.GenericEvent, err error) {
+	if c.Network != nil {
+		return c.Network, nil, nil
+	}
+	prober := &netprobe.Prober{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: c.Clock, Log: mgr.GetLogger().WithName("netprobe"),
+		RunNamespace: c.RunNamespace, Image: c.HolderImage,
+	}
+	changed = prober.Changed()
+	if err := mgr.Add(prober); err != nil {
+		return nil, nil, fmt.Errorf("set up the probe for NetworkPolicies: %w", err)
+	}
+	return prober, changed, nil
 }

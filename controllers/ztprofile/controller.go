@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/controllers/internal/status"
@@ -22,6 +23,11 @@ type Reconciler struct {
 	Client client.Client
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
+
+	// Network is the probe whose result every profile shows: it is where people look
+	// for why no run of it is admitted. NetworkChanged tells of new results.
+	Network        Network
+	NetworkChanged <-chan event.GenericEvent
 }
 
 // +kubebuilder:rbac:groups=zt.ai-dossier.org,resources=ztprofiles,verbs=get;list;watch
@@ -47,6 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := observe(changed, nodeList.Items, r.Clock.Now()); err != nil {
 		return ctrl.Result{}, err
 	}
+	r.showNetwork(changed)
 	if err := r.label(ctx, base.Name, nodeList.Items, wantedLabels(changed, nodeList.Items)); err != nil {
 		return quiet(err)
 	}
@@ -56,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	for _, c := range status.Transitions(base.Status.Conditions, changed.Status.Conditions) {
 		kind := corev1.EventTypeNormal
-		if c.Status != metav1.ConditionTrue && c.Reason != v1alpha1.DetailNotBakedYet.Reason() {
+		if c.Status != metav1.ConditionTrue && c.Reason != v1alpha1.DetailNotBakedYet.Reason() && c.Reason != v1alpha1.DetailWaitingForNetworkProbe.Reason() {
 			kind = corev1.EventTypeWarning
 		}
 		r.Events.Eventf(changed, nil, kind, c.Reason, c.Type, "%s", c.Message)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/controllers/internal/nodes"
@@ -20,10 +21,13 @@ import (
 
 // SetupWithManager registers the reconciler and what it watches.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.ZTProfile{}).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.profilesOf), builder.WithPredicates(nodeChanged())).
-		Complete(r)
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.profilesOf), builder.WithPredicates(nodeChanged()))
+	if r.NetworkChanged != nil {
+		b = b.WatchesRawSource(source.Channel(r.NetworkChanged, handler.EnqueueRequestsFromMapFunc(r.profilesOf)))
+	}
+	return b.Complete(r)
 }
 
 // profilesOf a node are all there are, and those that only its labels still know: a

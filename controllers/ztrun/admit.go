@@ -44,6 +44,9 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if s.placed() {
 		return ctrl.Result{}, nil
 	}
+	if err := r.checkNetwork(s); err != nil {
+		return ctrl.Result{}, err
+	}
 	if err := r.checkCABundle(ctx, s); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -13,6 +13,10 @@ const (
 	// maxBundleBytes is what a ConfigMap can hold, by Kubernetes' own validation.
 	maxBundleBytes = 1 << 20
 
+	// networkProbeBound is how long a run waits for the proof that NetworkPolicies are
+	// enforced: a probe takes some seconds, and the pull of a small image.
+	networkProbeBound = 3 * time.Minute
+
 	// proxyReadyBound is from the first object of the proxy to a mirror and a Squid
 	// that are ready. It has to cover two image pulls on a node that saw neither.
 	proxyReadyBound = 3 * time.Minute

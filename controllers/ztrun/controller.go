@@ -25,7 +25,9 @@ type Reconciler struct {
 	Live   client.Reader
 	Events events.EventRecorder
 	Logs   LogReader
-	Clock  clock.PassiveClock
+	// Network is asked before a run is admitted.
+	Network Network
+	Clock   clock.PassiveClock
 
 	// RunNamespace holds every object of every attempt.
 	RunNamespace string

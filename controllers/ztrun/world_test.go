@@ -88,7 +88,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		WithInterceptorFuncs(w.interceptor()).
 		Build()
 	w.r = &Reconciler{
-		Client: w.client, Live: w.client, Events: &events.FakeRecorder{Events: w.events}, Logs: w.logs, Clock: w.clock,
+		Client: w.client, Live: w.client, Events: &events.FakeRecorder{Events: w.events}, Logs: w.logs, Clock: w.clock, Network: &network{enforced},
 		RunNamespace: runNamespace, OperatorNamespace: "zt-system", HolderImage: builders.Image("holder", "9").Image,
 	}
 	return w

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/ai-dossier/zt-operator/controllers/manager"
+	"github.com/ai-dossier/zt-operator/controllers/netprobe"
 	"github.com/ai-dossier/zt-operator/test/builders"
 )
 
@@ -106,6 +107,8 @@ func startOperator(ctx context.Context) (done <-chan error, err error) {
 	err = manager.Add(ctx, mgr, manager.Config{
 		RunNamespace: runNamespace, OperatorNamespace: operatorNamespace,
 		HolderImage: builders.Image("holder", "9").Image, Kube: kube, Clock: clock.RealClock{}, Logs: logs,
+		// There is no kubelet to run a probe.
+		Network: enforcedNetwork{},
 	})
 	if err != nil {
 		return nil, err
@@ -114,6 +117,11 @@ func startOperator(ctx context.Context) (done <-chan error, err error) {
 	go func() { ended <- mgr.Start(ctx) }()
 	return ended, nil
 }
+
+// enforcedNetwork is the result of a probe that saw enforcement.
+type enforcedNetwork struct{}
+
+func (enforcedNetwork) State() netprobe.State { return netprobe.State{Enforced: true} }
 
 // as is a configuration with the rights of one of the installation's service accounts:
 // what the shipped roles do not grant fails here.
