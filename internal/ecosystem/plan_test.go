@@ -13,6 +13,10 @@ func npmPlan(targets ...string) Plan {
 	return PlanFor(Detection{Ecosystem: v1alpha1.EcosystemNPM}, v1alpha1.Runtime{}, targets, "http://127.0.0.1:7481/")
 }
 
+func planOf(eco v1alpha1.Ecosystem, targets ...string) Plan {
+	return PlanFor(Detection{Ecosystem: eco}, v1alpha1.Runtime{}, targets, "http://127.0.0.1:7481/")
+}
+
 func commands(p Plan) []Command {
 	all := append(append([]Command{}, p.Provisioning...), p.Prepare...)
 	return append(all, p.Suite, p.Regression)
@@ -79,7 +83,11 @@ func TestPlansFitTheBroker(t *testing.T) {
 	for i := range targets {
 		targets[i] = strings.Repeat("t", 255)
 	}
-	for _, c := range commands(npmPlan(targets...)) {
+	var all []Command
+	for _, eco := range []v1alpha1.Ecosystem{v1alpha1.EcosystemNPM, v1alpha1.EcosystemPip, v1alpha1.EcosystemUV} {
+		all = append(all, commands(planOf(eco, targets...))...)
+	}
+	for _, c := range all {
 		argument, environment := 0, 0
 		for _, a := range c.Argv {
 			argument += len(a) + 1
