@@ -3,6 +3,8 @@
 # family: one image NAME-VERSION for each such file, whose lines NAME=VALUE are the build's arguments. SUITE=… among them
 # names the Debian release of the base image.
 
+# all_images prints every name but, when ZT_RUNTIMES lists worker runtimes, those of other runtimes: a cluster that does
+# not offer them needs no images of them.
 all_images() {
 	local folder args
 	for folder in "$ROOT"/images/*/; do
@@ -13,7 +15,15 @@ all_images() {
 			continue
 		fi
 		for args in "$folder"/*.args; do basename "$folder-${args##*/}" .args; done
-	done | sort
+	done | offered | sort
+}
+
+# offered filters names read from its standard input.
+offered() {
+	local name
+	while read -r name; do
+		[[ -n ${ZT_RUNTIMES-} && $name == worker-* && " $ZT_RUNTIMES " != *" ${name#worker-} "* ]] || echo "$name"
+	done
 }
 
 # folder_of NAME: the cluster's own images lie with the cluster.

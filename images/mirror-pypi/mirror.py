@@ -7,12 +7,14 @@ proxpi itself is configured by its environment. What differs here from proxpi as
 - it never redirects a client upstream: the client has no way there. A file that cannot be had is an error that says so.
 - it never asks for the index of all projects, which Squid would deny.
 - a file stays once it was served: it is audited when the run is over. One download of a file at a time.
-- a request that got no answer, or Squid's word that the registry gave none, is made again: pip and uv are told not to.
+- a request that got no whole answer, or Squid's word that the registry gave none, is made again: pip and uv are told not
+  to.
 - only what pip and uv need can be asked for: pages of the index, files, and /health.
 
 One process with threads: proxpi's caches are in memory, and several processes gave empty replies (its issue 68).
 """
 
+import functools
 import os
 import re
 import signal
@@ -57,12 +59,29 @@ class Session(_cache.Session):
         return response
 
 
+def whole(fetch):
+    """Makes a request again whose answer broke off in the middle."""
+
+    @functools.wraps(fetch)
+    def attempt(*arguments):
+        for _ in range(2):
+            try:
+                return fetch(*arguments)
+            except requests.exceptions.ChunkedEncodingError as error:
+                print(f"mirror: an answer broke off: {error}", file=sys.stderr)
+        return fetch(*arguments)
+
+    return attempt
+
+
 def page_of(project):
     """Returns the path of a project's page below the index: PEP 503's normalised name and a slash."""
     return re.sub(r"[-_.]+", "-", project.rstrip("/")).lower() + "/"
 
 
 class Index(_cache._IndexCache):
+    _list_files = whole(_cache._IndexCache._list_files)
+
     def list_files(self, package_name):
         return super().list_files(page_of(package_name))
 
@@ -79,6 +98,8 @@ class Files(_cache._FileCache):
         super().__init__(*arguments, **options)
         self._guard = threading.Lock()
         self._by_key = {}
+
+    _download_file = whole(_cache._FileCache._download_file)
 
     def get(self, url):
         key = self._get_key(url)

@@ -55,7 +55,7 @@ func (f *fakePyPI) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 		http.Redirect(out, in, "https://elsewhere.test/x", http.StatusFound)
 	case project == "flaky" && nth == 1:
 		http.Error(out, "try again", http.StatusServiceUnavailable)
-	case project == "cut" && nth == 1:
+	case project == "cut" && nth == 1 || project == "short":
 		out.Header().Set("Content-Length", fmt.Sprint(wheelSize))
 		_, _ = io.CopyN(out, zeros{}, wheelSize/2)
 		panic(http.ErrAbortHandler)
@@ -124,7 +124,8 @@ func TestThePyPIMirrorNamesFailuresAndNeverSendsClientsUpstream(t *testing.T) {
 		{"a file that has moved, which Squid denies", "GET", file("moved"), []int{502}},
 		{"a file over the limit, which Squid cuts", "GET", file("large"), []int{502}},
 		{"a file that the registry fails to serve once", "GET", file("flaky"), []int{200}},
-		{"a file that ends early once, then whole", "GET", file("cut"), []int{502, 200}},
+		{"a file that ends early once", "GET", file("cut"), []int{200}},
+		{"a file that always ends early", "GET", file("short"), []int{502, 502}},
 		{"the index of all projects", "GET", "/index/", []int{404}},
 		{"the page for people", "GET", "/", []int{404}},
 		{"a page without its slash", "GET", "/index/plain", []int{404}},
