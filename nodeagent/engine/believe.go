@@ -49,7 +49,25 @@ func (m *machine) intact(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, path := range hijacks {
+		_, err := m.conn.Get(ctx, brokerproto.Get{Path: path})
+		var answered *broker.GuestError
+		switch {
+		case errors.As(err, &answered) && answered.Slug == brokerproto.ErrorNotFound:
+		case err == nil, errors.As(err, &answered) && answered.Slug != brokerproto.ErrorIO:
+			return tampered(path, errors.New("npm would run it in the place of the image's own program"))
+		default:
+			return m.lost(err)
+		}
+	}
 	return nil
+}
+
+// hijacks are files that npm's PATH would find before the programs of the image that
+// run and report the tests. They are no part of any tree: a package or a run wrote
+// them.
+var hijacks = []string{
+	"node_modules/.bin/node", "node_modules/.bin/npm", "node_modules/.bin/sh", "node_modules/.bin/env", "node_modules/.bin/python",
 }
 
 // protected reads a file of the workspace that must be the blob id.

@@ -125,13 +125,31 @@ func TestExecuteRunsNoTestOnATamperedDisk(t *testing.T) {
 func TestExecuteFindsWhatARunChangedForTheNext(t *testing.T) {
 	h := newHost(t)
 	h.onCandidate(isRegression, func() fake.Reply {
-		h.workspace.Put(hypervisor.Config{}, brokerproto.Put{})
 		h.workspace.Tree[target] = "forged"
 		return passed()
 	})
 	_, _, err := h.execute(t.Context())
 	if outcome := OutcomeOf(t.Context(), err); err == nil || outcome.Detail != v1alpha1.DetailWorkspaceTampered {
 		t.Errorf("got %+v, %v", outcome, err)
+	}
+}
+
+func TestExecuteRunsNoProgramThatWasPutInTheWay(t *testing.T) {
+	for name, reply := range map[string]fake.Reply{
+		"a file": {Data: []byte("#!/bin/sh")},
+		"a link": {Error: brokerproto.ErrorNotRegular},
+	} {
+		h := newHost(t)
+		h.guest.Get = func(c hypervisor.Config, get brokerproto.Get) fake.Reply {
+			if get.Path == "node_modules/.bin/node" {
+				return reply
+			}
+			return h.workspace.Get(c, get)
+		}
+		_, _, err := h.execute(t.Context())
+		if outcome := OutcomeOf(t.Context(), err); err == nil || outcome.Detail != v1alpha1.DetailWorkspaceTampered {
+			t.Errorf("%s: got %+v, %v", name, outcome, err)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func trees(b *strings.Builder, e *v1alpha1.ExecutionStatus) {
 		lead := fmt.Sprintf("%s\t%.12s\t%s", safe(string(tree.Name)), safe(tree.Commit), millis(tree.Timings.BootMillis))
 		for j := range tree.Commands {
 			c := &tree.Commands[j]
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", lead, safe(c.Name), safe(string(c.Classification)), exit(c), tests(c.Report), millis(c.DurationMillis))
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", lead, safe(c.Name), safe(result(c)), exit(c), tests(c.Report), millis(c.DurationMillis))
 			lead = "\t\t"
 		}
 		if len(tree.Commands) == 0 {
@@ -103,15 +103,31 @@ func problems(b *strings.Builder, e *v1alpha1.ExecutionStatus) {
 }
 
 // surprising reports whether the command ended otherwise than in a run that
-// reproduces and fixes: only the regression test before the fix may fail.
+// reproduces and fixes: only the regression test before the fix may fail, and what
+// was planted to fail.
 func surprising(tree v1alpha1.TreeName, c *v1alpha1.CommandStatus) bool {
 	switch c.Classification {
 	case v1alpha1.ClassPassed, v1alpha1.ClassSucceeded:
 		return false
 	case v1alpha1.ClassFailed:
-		return tree != v1alpha1.TreeRegressionTest || c.Name != "regression"
+		return (tree != v1alpha1.TreeRegressionTest || c.Name != "regression") && !asPlanted(c)
 	}
 	return true
+}
+
+// asPlanted reports whether a command failed because it was given failing tests, all
+// of which its report has.
+func asPlanted(c *v1alpha1.CommandStatus) bool {
+	return c.Sentinel != nil && c.Report != nil && c.Sentinel.Planted > 0 &&
+		c.Sentinel.Reported == c.Sentinel.Planted && c.Report.Failures == c.Sentinel.Planted
+}
+
+// result is the command's class, and more where the class would mislead.
+func result(c *v1alpha1.CommandStatus) string {
+	if asPlanted(c) {
+		return string(c.Classification) + " as planted"
+	}
+	return string(c.Classification)
 }
 
 func isolation(b *strings.Builder, e *v1alpha1.ExecutionStatus) {

@@ -78,6 +78,16 @@ func TestWrite(t *testing.T) {
 	}{
 		"the regression test's failure before the fix is expected, so its output is not shown": {
 			func(*v1alpha1.ZTRun) {}, "reproduced_and_fixed", "printed last"},
+		"failing tests that were planted are expected, so their output is not shown": {func(r *v1alpha1.ZTRun) {
+			c := &r.Status.Execution.Trees[0].Commands[1]
+			c.Classification, c.OutputTail, c.Report = v1alpha1.ClassFailed, "planted", &v1alpha1.ReportCounts{Suites: 1, Tests: 5, Failures: 3}
+			c.Sentinel = &v1alpha1.SentinelStatus{Planted: 3, Reported: 3}
+		}, "failed as planted", "printed last"},
+		"a planted test that passed is not expected": {func(r *v1alpha1.ZTRun) {
+			c := &r.Status.Execution.Trees[0].Commands[1]
+			c.Classification, c.OutputTail, c.Report = v1alpha1.ClassFailed, "planted", &v1alpha1.ReportCounts{Suites: 1, Tests: 5, Failures: 2}
+			c.Sentinel = &v1alpha1.SentinelStatus{Planted: 3, Reported: 2}
+		}, "printed last", "as planted"},
 		"a command that should have passed shows what it printed": {func(r *v1alpha1.ZTRun) {
 			c := &r.Status.Execution.Trees[0].Commands[1]
 			c.Classification, c.OutputTail = v1alpha1.ClassFailed, "1) parses\n  AssertionError"

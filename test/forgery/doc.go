@@ -1,0 +1,4 @@
+// Package forgery holds candidates that do not fix a bug against the engine that
+// judges them: fixtures/forgeries, with the commands of the plan executed by the Node
+// of this machine in the place of a VM's.
+package forgery

@@ -1,0 +1,101 @@
+package forgery
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const fixtures = "../../fixtures/forgeries/npm"
+
+const target = "test/emoji.test.js"
+
+// files are a tree: content by path.
+type files map[string]string
+
+// project is the regressionTest tree of the fixture.
+func project(t *testing.T) files {
+	t.Helper()
+	root, tree := filepath.Join(fixtures, "project"), files{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		name, _ := filepath.Rel(root, path)
+		tree[name] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// candidate is one fixture: a candidate and the details it may be judged with. There
+// are two where it races the runner for the report.
+type candidate struct {
+	name, does string
+	want       []string
+	change     func(files) files
+}
+
+var (
+	header  = regexp.MustCompile(`\A# (.+)\n# want: ([a-z_]+)(?: or ([a-z_]+))?\n`)
+	section = regexp.MustCompile(`(?m)^-- (\S+?)( \(deleted\))? --\n`)
+)
+
+func candidates(t *testing.T) []candidate {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(fixtures, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []candidate
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := parse(string(content))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		c.name = strings.TrimSuffix(filepath.Base(path), ".txt")
+		all = append(all, c)
+	}
+	return all
+}
+
+func parse(text string) (candidate, error) {
+	head := header.FindStringSubmatch(text)
+	marks := section.FindAllStringSubmatchIndex(text, -1)
+	if head == nil || len(marks) == 0 {
+		return candidate{}, fmt.Errorf("it has no header or no section")
+	}
+	written, deleted := files{}, []string{}
+	for i, m := range marks {
+		end := len(text)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		if name := text[m[2]:m[3]]; m[4] >= 0 {
+			deleted = append(deleted, name)
+		} else {
+			written[name] = text[m[1]:end]
+		}
+	}
+	return candidate{does: head[1], want: head[2:], change: func(tree files) files {
+		tree = maps.Clone(tree)
+		maps.Copy(tree, written)
+		for _, name := range deleted {
+			delete(tree, name)
+		}
+		return tree
+	}}, nil
+}
