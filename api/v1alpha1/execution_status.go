@@ -154,6 +154,10 @@ type TreeStatus struct {
 	// +optional
 	Timings VMTimings `json:"timings,omitempty"`
 
+	// bootRetries counts boots that gave no hello and were repeated.
+	// +optional
+	BootRetries int32 `json:"bootRetries,omitempty"`
+
 	// networkInVerification is true if the VM had any network device in
 	// verification. It is read from the QEMU arguments, and must be false.
 	// +optional

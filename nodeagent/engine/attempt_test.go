@@ -135,7 +135,7 @@ func TestExecuteNamesWhatFailed(t *testing.T) {
 		},
 		"the guest never says hello": {
 			func(h *host) {
-				h.clocks.Boot = 100 * time.Millisecond
+				h.clocks.Hello = 100 * time.Millisecond
 				h.guest.Silent = func(hypervisor.Config) bool { return true }
 			}, v1alpha1.DetailVMBootFailed,
 		},
@@ -154,7 +154,7 @@ func TestExecuteNamesWhatFailed(t *testing.T) {
 		},
 		"the guest does not come back from the phase switch": {
 			func(h *host) {
-				h.clocks.Boot = 200 * time.Millisecond
+				h.clocks.Hello = 200 * time.Millisecond
 				h.guest.Silent = func(c hypervisor.Config) bool { return c.Phase == brokerproto.PhaseVerification }
 			}, v1alpha1.DetailVMPhaseChangeFailed,
 		},
@@ -234,5 +234,31 @@ func TestOutcomeOfAnAbandonedAttemptIsAnInterruption(t *testing.T) {
 	err := fmt.Errorf("the node agent was restarted: %w", ErrInterrupted)
 	if got := OutcomeOf(t.Context(), err).Detail; got != v1alpha1.DetailExecutionInterrupted {
 		t.Errorf("detail %s: only an interruption is tried again", got)
+	}
+}
+
+func TestExecuteRepeatsASilentBoot(t *testing.T) {
+	h := newHost(t)
+	h.clocks.Hello = 300 * time.Millisecond
+	silent := map[brokerproto.Phase]bool{brokerproto.PhaseProvisioning: true, brokerproto.PhaseVerification: true}
+	h.guest.Silent = func(c hypervisor.Config) bool {
+		once := silent[c.Phase] && treeOf(c) == v1alpha1.TreeBase
+		if once {
+			silent[c.Phase] = false
+		}
+		return once
+	}
+	record, boots, err := h.execute(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome, _ := verdict.Judge(record, proof); outcome.Result != v1alpha1.ResultReproducedAndFixed {
+		t.Errorf("judged %+v", outcome)
+	}
+	if got := record.Trees[0].BootRetries; got != 2 || len(boots) != 8 {
+		t.Errorf("%d retries and %d boots, want 2 and 8", got, len(boots))
+	}
+	if *record.Trees[0].NetworkInVerification {
+		t.Error("the repeated boot of verification has a network")
 	}
 }

@@ -17,13 +17,21 @@ const (
 	bootTimeoutTCG = 20 * time.Minute
 )
 
+// Hello timeouts: how long one boot may be silent before it is repeated.
+const (
+	helloTimeoutKVM = 30 * time.Second
+	helloTimeoutTCG = 3 * time.Minute
+)
+
 // powerOffTimeout is how long a guest may take to sync and power off, on the KVM
 // clock, before QEMU is killed.
 const powerOffTimeout = 10 * time.Second
 
 // Clocks are an attempt's time limits under its accelerator.
 type Clocks struct {
-	Boot, Provisioning, Command, PowerOff time.Duration
+	// Hello bounds one boot, Boot all tries of it.
+	Hello, Boot                     time.Duration
+	Provisioning, Command, PowerOff time.Duration
 }
 
 // ClocksFor scales a profile's limits, narrowed by the run's, to an accelerator.
@@ -31,14 +39,15 @@ func ClocksFor(accelerator v1alpha1.Accelerator, profile v1alpha1.ProfileLimits,
 	if run == nil {
 		run = &v1alpha1.RunLimits{}
 	}
-	scale, boot := time.Duration(1), bootTimeoutKVM
+	scale, hello, boot := time.Duration(1), helloTimeoutKVM, bootTimeoutKVM
 	if accelerator == v1alpha1.AcceleratorTCG {
-		scale, boot = tcgScale, bootTimeoutTCG
+		scale, hello, boot = tcgScale, helloTimeoutTCG, bootTimeoutTCG
 	}
 	seconds := func(profile int32, run *int32) time.Duration {
 		return min(time.Duration(narrower(profile, run))*time.Second*scale, brokerproto.MaxTimeout)
 	}
 	return Clocks{
+		Hello:        hello,
 		Boot:         boot,
 		Provisioning: seconds(profile.ProvisioningSeconds, run.ProvisioningSeconds),
 		Command:      seconds(profile.CommandSeconds, run.CommandSeconds),

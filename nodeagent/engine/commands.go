@@ -82,18 +82,17 @@ func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout t
 	return status, report, nil
 }
 
-// lost tells a QEMU that went away from a guest that answered wrongly.
+// lost tells a VM that went away from a guest that answered wrongly. The broker's
+// connection ends before QEMU does.
 func (m *machine) lost(err error) error {
 	var guest *broker.GuestError
-	if errors.As(err, &guest) {
+	switch {
+	case errors.As(err, &guest):
 		return fail(v1alpha1.DetailNodeError, fmt.Errorf("the guest could not run the command: %w", err))
+	case errors.Is(err, broker.ErrLost):
+		return fail(v1alpha1.DetailVMLost, fmt.Errorf("the VM went away: %w%s", err, m.stderr()))
 	}
-	select {
-	case <-m.process.Done():
-		return fail(v1alpha1.DetailVMLost, fmt.Errorf("QEMU ended: %w%s", err, m.stderr()))
-	default:
-		return err
-	}
+	return err
 }
 
 func commandStatus(command ecosystem.Command, result brokerproto.ExecResult, took time.Duration) (v1alpha1.CommandStatus, *junit.Report) {

@@ -66,7 +66,7 @@ func newHost(t *testing.T) *host {
 		t: t, dir: dir, workspace: files,
 		guest:      fake.Guest{Exec: goodCandidate(files), Get: files.Get, Put: files.Put},
 		proxyReady: func(context.Context) error { return nil },
-		clocks:     Clocks{Boot: 5 * time.Second, Provisioning: time.Minute, Command: time.Minute, PowerOff: 2 * time.Second},
+		clocks:     Clocks{Hello: 5 * time.Second, Boot: time.Minute, Provisioning: time.Minute, Command: time.Minute, PowerOff: 2 * time.Second},
 	}
 }
 

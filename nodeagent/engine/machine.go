@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
@@ -132,93 +129,6 @@ func (m *machine) switchPhase(ctx context.Context) error {
 		return fail(v1alpha1.DetailNetworkPresent, errors.New("QEMU was given a network device for verification"))
 	}
 	return nil
-}
-
-// launch starts QEMU in a phase and waits for the guest's hello.
-func (m *machine) launch(ctx context.Context, phase brokerproto.Phase) (time.Duration, error) {
-	config, welcome, err := m.prepareLaunch(phase)
-	if err != nil {
-		return 0, err
-	}
-	listener, err := broker.Listen(config.Socket, config.UID)
-	if err != nil {
-		return 0, fmt.Errorf("listening for the guest: %w", err)
-	}
-	defer listener.Close()
-	start := m.engine.Clock.Now()
-	if m.process, err = m.engine.Hypervisor.Start(ctx, config); err != nil {
-		return 0, fmt.Errorf("starting QEMU: %w", err)
-	}
-	if phase == brokerproto.PhaseProvisioning {
-		m.relay = m.newRelay(config.ForwardPort, welcome.RelayKey)
-	}
-	if m.conn, err = m.accept(ctx, listener, config, welcome); err != nil {
-		return 0, fmt.Errorf("waiting for the guest's hello: %w%s", err, m.stderr())
-	}
-	return m.engine.Clock.Since(start), nil
-}
-
-// accept waits for the hello, but no longer than QEMU lives.
-func (m *machine) accept(ctx context.Context, listener *broker.Listener, config hypervisor.Config, welcome brokerproto.Welcome) (*broker.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.attempt.Clocks.Boot)
-	defer cancel()
-	process := m.process
-	go func() {
-		select {
-		case <-process.Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	expect := broker.Expect{Scope: config.Scope, Phase: config.Phase, Nonce: config.Nonce}
-	return listener.Accept(ctx, expect, welcome, m.dial)
-}
-
-func (m *machine) dial(n int) {
-	if m.relay != nil {
-		m.relay.Request(n)
-	}
-}
-
-func (m *machine) prepareLaunch(phase brokerproto.Phase) (hypervisor.Config, brokerproto.Welcome, error) {
-	config := m.config
-	config.Phase = phase
-	nonce, err := m.random(16)
-	if err != nil {
-		return config, brokerproto.Welcome{}, err
-	}
-	config.Nonce = hex.EncodeToString(nonce)
-	if config.Placement, err = m.attempt.Pod.Place(); err != nil {
-		return config, brokerproto.Welcome{}, fmt.Errorf("finding the vm pod's cgroups: %w", err)
-	}
-	welcome := brokerproto.Welcome{UnixNanos: m.engine.Clock.Now().UnixNano(), Worker: m.workerLimits()}
-	if welcome.Seed, err = m.random(32); err != nil {
-		return config, welcome, err
-	}
-	if phase != brokerproto.PhaseProvisioning {
-		return config, welcome, nil
-	}
-	if config.ForwardPort, err = m.attempt.Pod.FreePort(); err != nil {
-		return config, welcome, fmt.Errorf("finding a port for the forward: %w", err)
-	}
-	welcome.RelayKey, err = m.random(32)
-	return config, welcome, err
-}
-
-func (m *machine) workerLimits() brokerproto.WorkerLimits {
-	worker := m.attempt.Profile.Worker
-	return brokerproto.WorkerLimits{
-		PIDs: int(worker.PIDs), MemoryMiB: int(worker.MemoryMiB), TmpMiB: int(worker.TmpMiB),
-		CPUs: int(m.attempt.Profile.VM.CPUs),
-	}
-}
-
-func (m *machine) random(n int) ([]byte, error) {
-	out := make([]byte, n)
-	if _, err := io.ReadFull(m.engine.Rand, out); err != nil {
-		return nil, fmt.Errorf("reading randomness: %w", err)
-	}
-	return out, nil
 }
 
 // powerOff asks the guest to sync and power off, and makes sure that QEMU is gone.
