@@ -16,6 +16,8 @@ const (
 	// pairWait bounds a worker connection's wait for the host. Under TCG a dial
 	// takes tens of milliseconds; a host that takes longer than this is gone.
 	pairWait = 60 * time.Second
+	// redialWait is when a worker connection's demand is repeated.
+	redialWait = 10 * time.Second
 	// maxUnkeyed bounds host connections that have not shown their key.
 	maxUnkeyed = 2 * brokerproto.MaxRelayConnections
 )

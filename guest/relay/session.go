@@ -52,18 +52,34 @@ func (s *session) carry(worker net.Conn) {
 	if !s.pause(s.relay.pace.delay(time.Now())) {
 		return
 	}
-	s.relay.dial()
-	patience := time.NewTimer(pairWait)
+	host := s.pair()
+	if host == nil {
+		return
+	}
+	defer host.Close()
+	if s.track(host) {
+		splice(worker, host)
+		s.untrack(host)
+	}
+}
+
+// pair asks the host for a connection until one comes: a dial can get lost on the
+// way into the guest. It returns nil if the host is gone or the session ended.
+func (s *session) pair() net.Conn {
+	patience, again := time.NewTimer(pairWait), time.NewTicker(redialWait)
 	defer patience.Stop()
-	select {
-	case host := <-s.relay.keyed:
-		defer host.Close()
-		if s.track(host) {
-			splice(worker, host)
-			s.untrack(host)
+	defer again.Stop()
+	for {
+		s.relay.dial()
+		select {
+		case host := <-s.relay.keyed:
+			return host
+		case <-again.C:
+		case <-s.done:
+			return nil
+		case <-patience.C:
+			return nil
 		}
-	case <-s.done:
-	case <-patience.C:
 	}
 }
 
