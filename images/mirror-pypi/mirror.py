@@ -33,9 +33,10 @@ THREADS = 64
 # A connection that is closed while a slow VM takes it up again is an error in pip and uv.
 IDLE_SECONDS = 6 * 3600
 # A connection that Squid cannot make ends in its error page, under a certificate that Python 3.13 does not accept: that is
-# an error of the connection, too. A refusal (403) is final.
+# an error of the connection, too. A refusal (403) is final. Silence takes long to be one, so it is tried once more only.
 RETRY = urllib3.Retry(
-    total=3, backoff_factor=0.3, status_forcelist=(502, 503, 504), allowed_methods=("GET",), redirect=False, raise_on_status=False
+    total=3, read=1, backoff_factor=0.3, status_forcelist=(502, 503, 504), allowed_methods=("GET",), redirect=False,
+    raise_on_status=False,
 )
 SERVED = {"list_files", "get_file", "health"}
 

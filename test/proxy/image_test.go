@@ -11,6 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
 // imageRoot returns the root filesystem of one of the project's images, as
@@ -22,6 +25,28 @@ func imageRoot(t *testing.T, name string) string {
 		t.Fatalf("no root filesystem of image %s: %v; run hack/images/build.sh %s", name, err, name)
 	}
 	return strings.TrimSpace(string(output))
+}
+
+// imageConfig returns what the image says about its process.
+func imageConfig(t *testing.T, name string) v1.Config {
+	t.Helper()
+	index, err := layout.ImageIndexFromPath(filepath.Join(cacheDir(t), "images", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil || len(manifest.Manifests) != 1 {
+		t.Fatalf("image %s: %v, %v", name, manifest, err)
+	}
+	img, err := index.Image(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Config
 }
 
 // enter gives a command an image's root, read-only, in a mount namespace of its own,

@@ -25,7 +25,13 @@ const (
 	strangerIP = "10.231.0.11"
 	squidIP    = "10.231.0.2"
 	upstreamIP = "198.51.100.10"
-	natIP      = "198.18.77.2"
+)
+
+// The link to the real network has addresses of its own in each process: two of them
+// may run on one machine.
+var (
+	natGateway = fmt.Sprintf("198.18.%d.1", os.Getpid()%256)
+	natIP      = fmt.Sprintf("198.18.%d.2", os.Getpid()%256)
 )
 
 type topology struct {
@@ -95,9 +101,9 @@ func (top *topology) realWorld(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command("ip", "link", "del", top.outside).Run() })
 	ip(t, top.squid, "addr add "+natIP+"/30 dev world")
 	ip(t, top.squid, "link set world up")
-	run(t, "ip", "addr", "add", "198.18.77.1/30", "dev", top.outside)
+	run(t, "ip", "addr", "add", natGateway+"/30", "dev", top.outside)
 	run(t, "ip", "link", "set", top.outside, "up")
-	ip(t, top.squid, "route add default via 198.18.77.1")
+	ip(t, top.squid, "route add default via "+natGateway)
 	// Forwarding is left on: another test or a cluster may rely on it by now.
 	run(t, "sysctl", "-qw", "net.ipv4.ip_forward=1")
 	table := top.outside

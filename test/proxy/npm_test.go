@@ -4,7 +4,6 @@ package proxy
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -162,11 +161,7 @@ func realSquid(t *testing.T, top *topology) *squid {
 
 func realSquidFor(t *testing.T, top *topology, ecosystem v1alpha1.Ecosystem, host string) *squid {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
-		t.Skipf("%s cannot be reached from here: %v", host, err)
-	}
+	reachable(t, host)
 	ca, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	if err != nil {
 		t.Fatal(err)

@@ -35,12 +35,18 @@ func startPyPIMirror(t *testing.T, top *topology, s *squid) *pypiMirror {
 	env := policy.ProxpiEnvironment(policy.ProxpiParams{
 		Proxy: net.JoinHostPort(squidIP, "3128"), CABundle: "/etc/zt/mirror/ca.crt",
 	})
-	// What the image itself sets.
-	env["PYTHONPATH"], env["PYTHONDONTWRITEBYTECODE"], env["PYTHONUNBUFFERED"] = "/opt/mirror/packages", "1", "1"
+	image := imageConfig(t, "mirror-pypi")
+	for _, variable := range image.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		env[name] = value
+	}
+	if image.User != "1000:1000" {
+		t.Errorf("the image's user is %q", image.User)
+	}
 	cmd := container{
 		namespace: top.mirror, root: imageRoot(t, "mirror-pypi"), env: env,
 		mounts: map[string]string{"/etc/zt/mirror": config, "/var/cache/proxpi": storage},
-	}.command(t, "/usr/bin/python3", "/opt/mirror/mirror.py")
+	}.command(t, image.Entrypoint...)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	begun := time.Now()

@@ -37,6 +37,7 @@ type logLine struct {
 	URL       string `json:"url"`
 	Result    string `json:"result"`
 	Status    int    `json:"status"`
+	Upstream  string `json:"up_status"`
 	Rule      string `json:"rule"`
 	Err       string `json:"err"`
 	ErrDetail string `json:"err_detail"`
