@@ -1,7 +1,7 @@
 # Targets for people. What they do stands in hack/; `make help` lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
-.PHONY: help demo demo-down test test-unit test-envtest test-vm test-proxy test-cluster bench generate verify lint \
+.PHONY: help demo demo-down test test-unit test-envtest test-vm test-proxy proxy-check test-cluster bench generate verify lint \
 	build images cluster-up cluster-down cluster-shell tools clean
 
 # existing: use the current kubeconfig and push images to REGISTRY; otherwise a cluster of our own on this machine.
@@ -35,6 +35,9 @@ test-vm: ## real VMs under QEMU
 
 test-proxy: ## the rendered policy in a real Squid
 	@hack/test.sh proxy
+
+proxy-check: ## every row of the policy through the real Squid, into out/proxy/verdicts.json
+	@hack/proxy-check.sh
 
 test-cluster: ## a real run on a real cluster
 	@hack/test.sh cluster
