@@ -3,4 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 "$ROOT/hack/deps.sh"
 . "$ROOT/hack/vmassets.sh"
-cd "$ROOT" && exec go run ./hack/bench "$@"
+"$ROOT/hack/images/build.sh" nodeagent
+cd "$ROOT" && go build -o "$OUT/bin/bench" ./hack/bench
+exec "$ROOT/hack/images/inside.sh" nodeagent "$OUT/bin/bench" "$@"

@@ -65,11 +65,13 @@ envtest() {
 	tagged envtest -timeout 15m
 }
 
-# vm: also bakes the very images that a cluster would get.
+# vm: also bakes the very images that a cluster would get. VMs run under the node agent image's QEMU.
 vm() {
 	. "$ROOT/hack/vmassets.sh"
+	"$ROOT/hack/images/build.sh" nodeagent
+	"$ROOT/hack/images/unpack.sh" nodeagent >/dev/null
 	ZT_TEST_IMAGES=$CACHE/images go_test '' -count 1 -run '^TestTheProjectsImagesBake$' ./nodeagent/image
-	tagged vm -timeout 20m
+	tagged vm -timeout 20m -exec "$ROOT/hack/images/inside.sh nodeagent"
 }
 
 # proxy: the Squid and the PyPI mirror of the images that a run uses, and the real pip and uv of a worker image.

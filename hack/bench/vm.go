@@ -16,6 +16,7 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/qemu"
 )
@@ -65,15 +66,11 @@ func (b *bench) measure(ctx context.Context) (*report, error) {
 // prepare makes the base of the run disks and a small tree.
 func (b *bench) prepare(ctx context.Context) error {
 	b.base, b.tree = filepath.Join(b.dir, "base.ext4"), filepath.Join(b.dir, "tree.erofs")
-	files := filepath.Join(b.dir, "tree")
-	if err := errors.Join(os.Chmod(b.dir, 0o711), os.Mkdir(files, 0o755),
-		os.WriteFile(filepath.Join(files, "package.json"), []byte("{}\n"), 0o644)); err != nil {
-		return fmt.Errorf("writing the tree: %w", err)
-	}
 	return errors.Join(
+		os.Chmod(b.dir, 0o711),
+		erofs.Pack(b.tree, map[string]string{"package.json": "{}\n"}, erofs.Options{UID: 1000, GID: 1000}),
 		command(ctx, "truncate", "-s", "1G", b.base),
 		command(ctx, "mkfs.ext4", "-q", b.base),
-		command(ctx, "mkfs.erofs", "--force-uid=1000", "--force-gid=1000", b.tree, files),
 	)
 }
 

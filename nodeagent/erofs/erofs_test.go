@@ -298,3 +298,23 @@ func TestContentOfAnotherSizeIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestPackIsWhatTheKernelReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "image")
+	files := map[string]string{"README": "the tree\n", "a/b/c": strings.Repeat("x", 5000), "a/d": ""}
+	if err := Pack(path, files, Options{UID: 1000, GID: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	dir := mount(t, path)
+	for name, want := range files {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	if err := Pack(path, files, Options{}); err == nil {
+		t.Error("an existing file was written over")
+	}
+	if err := Pack(path+"2", map[string]string{"a": "", "a/b": ""}, Options{}); err == nil {
+		t.Error("a file that is a folder too was packed")
+	}
+}

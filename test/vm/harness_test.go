@@ -20,6 +20,7 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 	"github.com/ai-dossier/zt-operator/nodeagent/channel"
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/qemu"
 )
@@ -64,18 +65,11 @@ func newMachine(t *testing.T, tree map[string]string) *machine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	source := filepath.Join(dir, "tree")
-	for name, content := range tree {
-		path := filepath.Join(source, name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(content), 0o644))
-	}
-	must(t, os.MkdirAll(source, 0o755))
 	base, disk, treeDisk := filepath.Join(dir, "base.ext4"), filepath.Join(dir, "disk.qcow2"), filepath.Join(dir, "tree.erofs")
 	command(t, "truncate", "-s", "2G", base)
 	command(t, "mkfs.ext4", "-q", base)
 	command(t, "qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", base, disk)
-	command(t, "mkfs.erofs", "--quiet", "-T0", "--force-uid=1000", "--force-gid=1000", treeDisk, source)
+	must(t, erofs.Pack(treeDisk, tree, erofs.Options{UID: 1000, GID: 1000}))
 	return &machine{dir: dir, config: hypervisor.Config{
 		Dir: dir, UID: 0, GID: 0, CPUs: 2, MemoryMiB: 2048, Accelerator: v1alpha1.AcceleratorTCG,
 		Scope:  brokerproto.ScopeContainer,
@@ -122,7 +116,7 @@ func (v *vm) start(args []string) {
 	if os.Getenv("ZT_VM_CONSOLE") != "" {
 		args = withConsole(args)
 	}
-	v.qemu = qemuCommand(args)
+	v.qemu = exec.Command("/usr/bin/qemu-system-x86_64", args...)
 	output := &bytes.Buffer{}
 	v.qemu.Stdout, v.qemu.Stderr = output, output
 	v.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -134,23 +128,6 @@ func (v *vm) start(args []string) {
 			v.t.Logf("QEMU: %s", output)
 		}
 	})
-}
-
-// qemuCommand is the machine's QEMU or, with ZT_VM_QEMU_ROOT, the one in that root
-// filesystem. The node agent's image has a newer one than Debian 12, whose TCG can
-// crash a guest: while a kernel patches itself, another vCPU may run into an int3
-// that is no longer there (in QEMU before 8.1, at about one boot in a hundred).
-func qemuCommand(args []string) *exec.Cmd {
-	const program = "/usr/bin/qemu-system-x86_64"
-	root := os.Getenv("ZT_VM_QEMU_ROOT")
-	if root == "" {
-		return exec.Command(program, args...)
-	}
-	libraries := root + "/usr/lib/x86_64-linux-gnu"
-	inRoot := []string{"--library-path", libraries, root + program, "-L", root + "/usr/share/qemu", "-L", root + "/usr/share/seabios"}
-	c := exec.Command(libraries+"/ld-linux-x86-64.so.2", append(inRoot, args...)...)
-	c.Env = append(os.Environ(), "QEMU_MODULE_DIR="+libraries+"/qemu")
-	return c
 }
 
 // withConsole gives the VM a serial console on QEMU's standard output.

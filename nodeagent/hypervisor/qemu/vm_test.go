@@ -21,6 +21,7 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 	"github.com/ai-dossier/zt-operator/nodeagent/channel"
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/qemu"
 	"github.com/ai-dossier/zt-operator/nodeagent/placement"
@@ -87,14 +88,12 @@ func newVM(t *testing.T) (*vm, *podtest.Pod) {
 
 func makeDisks(t *testing.T, base string, c hypervisor.Config) {
 	t.Helper()
-	tree := filepath.Join(base, "tree")
 	if err := errors.Join(
-		os.Mkdir(c.Dir, 0o700), os.Mkdir(tree, 0o755),
-		os.WriteFile(filepath.Join(tree, "README"), []byte("the tree\n"), 0o644),
+		os.Mkdir(c.Dir, 0o700),
+		erofs.Pack(c.Tree, map[string]string{"README": "the tree\n"}, erofs.Options{UID: 1000, GID: 1000}),
 	); err != nil {
 		t.Fatal(err)
 	}
-	tool(t, "mkfs.erofs", "--quiet", "--force-uid=1000", "--force-gid=1000", c.Tree, tree)
 	tool(t, "truncate", "-s", "2G", c.DiskBase)
 	tool(t, "mkfs.ext4", "-q", "-F", c.DiskBase)
 	tool(t, "qemu-img", "create", "-q", "-f", "qcow2", "-b", c.DiskBase, "-F", "raw", c.Disk)
