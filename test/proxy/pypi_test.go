@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/lockindex"
 	"github.com/ai-dossier/zt-operator/internal/policy"
 	"github.com/ai-dossier/zt-operator/internal/registries"
 )
@@ -178,6 +179,14 @@ func TestPythonInstallsFromTheRealIndexThroughMirrorAndSquid(t *testing.T) {
 				}
 				if audit, err := e.Audit(strings.NewReader(s.log()), 16<<20); err != nil || audit.Violations != 0 || audit.Judged < 20 {
 					t.Errorf("%+v, %v", audit, err)
+				}
+			})
+			t.Run("every file in the mirror's cache is one of the lockfile", func(t *testing.T) {
+				// Both managers installed from pip's lockfile.
+				findings := auditMirror(t, v1alpha1.EcosystemPip, m.storage, "testdata/python")
+				t.Logf("%v", findings)
+				if findings[lockindex.Admitted] < 10 || len(findings) > 2 || len(findings) == 2 && findings[lockindex.MetadataOnly] == 0 {
+					t.Errorf("%v, want admitted files and metadata only", findings)
 				}
 			})
 			t.Run("a host of another ecosystem is denied", func(t *testing.T) {
