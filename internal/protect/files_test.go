@@ -67,6 +67,7 @@ func TestNamesAdditionsWithPowerOverTests(t *testing.T) {
 		"vitest.config.ts", "vite.config.js", ".mocharc.json", ".nycrc", "babel.config.cjs", ".env.test", "src/.env",
 		"conftest.py", "src/conftest.py", "tox.ini", "setup.cfg", "sitecustomize.py", "lib/usercustomize.py", "x.pth",
 		"forged.egg-info/entry_points.txt", "forged.dist-info/METADATA", "pytest.py", "_pytest/__init__.py",
+		"tests/__pycache__/test_bug.cpython-313-pytest-9.2.0.pyc", "tests/test_bug.pyc",
 		"test/node_modules/chai/index.js", "node_modules/.bin/node", "__mocks__/fs.js",
 		"test/package.json", "src/package.json",
 		"test/helper.ts", "test/helper/index.js", "test/lib.js", "test/helper", "tests/json.py", "tests/util/__init__.py",

@@ -30,7 +30,10 @@ var runnerConfig = regexp.MustCompile(`^(` + strings.Join([]string{
 
 // Files and folders that an interpreter or a runner loads by their name alone.
 var (
-	hijack = regexp.MustCompile(`^(sitecustomize|usercustomize)(\.py|$)|\.pth$|\.(egg|dist)-info$|^node_modules$`)
+	// Compiled Python is loaded in the place of its source, of a test too: all it has to
+	// match is the source's size and date, and every date on a tree's disk is the same.
+	hijack = regexp.MustCompile(
+		`^(sitecustomize|usercustomize)(\.py|$)|\.pth$|\.(egg|dist)-info$|^node_modules$|^__pycache__$|\.py[co]$`)
 	// rootHijack shadows the runner if it is at the root, which is on Python's path.
 	rootHijack = regexp.MustCompile(`^(pytest|_pytest|pluggy|iniconfig|unittest)(\.py)?$`)
 )

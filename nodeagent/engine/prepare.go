@@ -80,10 +80,7 @@ func offered(eco v1alpha1.Ecosystem, profile v1alpha1.ZTProfileSpec) error {
 // the source was read; this compares what is in them.
 func trustworthy(src *source.Source, targets []v1alpha1.TargetPath) error {
 	was, is := src.Trees[v1alpha1.TreeRegressionTest].Root.Content, src.Trees[v1alpha1.TreeCandidate].Root.Content
-	if refused := protect.Manifest(was["package.json"], is["package.json"]); refused != nil {
-		return refused
-	}
-	if refused := protect.Lockfile(was["package-lock.json"], is["package-lock.json"]); refused != nil {
+	if refused := protect.Contents(was, is); refused != nil {
 		return refused
 	}
 	for _, target := range targets {

@@ -38,7 +38,7 @@ func project(t *testing.T) files {
 }
 
 // candidate is one fixture: a candidate and the details it may be judged with. There
-// are two where it races the runner for the report.
+// are two where it races the runner for the report, or where versions of Node differ.
 type candidate struct {
 	name, does string
 	want       []string

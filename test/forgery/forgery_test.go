@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/utils/clock"
 
@@ -101,7 +100,7 @@ func judge(t *testing.T, c candidate) v1alpha1.Outcome {
 	e := &engine.Engine{Hypervisor: fake.New(n.guest()), Clock: clock.RealClock{}, Rand: rand.Reader}
 	err = e.Execute(t.Context(), &engine.Attempt{
 		Dir: dir(t), UID: uint32(os.Getuid()), Proof: proof, Profile: profile, Accelerator: v1alpha1.AcceleratorTCG,
-		Clocks:   engine.Clocks{Boot: time.Minute, Provisioning: time.Minute, Command: time.Minute, PowerOff: 5 * time.Second},
+		Clocks:   engine.ClocksFor(v1alpha1.AcceleratorKVM, v1alpha1.ProfileLimits{ProvisioningSeconds: 60, CommandSeconds: 60, RunSeconds: 600}, nil),
 		Manifest: &image.Manifest{Runtimes: map[string]image.File{"node-22": {Path: "/images/node-22"}}},
 		Source:   src, Prepared: prepared, Pod: pod{}, Trees: disks{}, Disks: disks{},
 		DialMirror: func(context.Context) (net.Conn, error) {
