@@ -17,6 +17,7 @@ const (
 
 	project = `[project]
 name = "demo"
+version = "0.1.0"
 requires-python = ">=3.11"
 dependencies = ["six"]
 [dependency-groups]
