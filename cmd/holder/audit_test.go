@@ -37,7 +37,7 @@ func TestTheListIsOfTheStorageFolderAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	list, err := cacheaudit.Parse(response.Body)
+	list, _, err := cacheaudit.Parse(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,8 +40,8 @@ func TestEveryFileButTheMirrorsRecordsIsListed(t *testing.T) {
 		paths = append(paths, a.Path)
 	}
 	want := `"evil\n/x\u202e.tgz" @types/node/node-1.0.0.tgz files-pythonhosted-org/a.whl files-pythonhosted-org/b.whl.metadata link.tgz ms/ms-2.1.3.tgz surprise`
-	if got := strings.Join(paths, " "); got != want || list.Problem != "" {
-		t.Errorf("listed %s (%s), want %s", got, list.Problem, want)
+	if got := strings.Join(paths, " "); got != want || list.Problem != "" || list.Unfinished != 2 {
+		t.Errorf("listed %s and %d unfinished (%s), want %s and 2", got, list.Unfinished, list.Problem, want)
 	}
 	for _, a := range list.Artifacts {
 		switch a.Path {
@@ -78,7 +78,7 @@ func TestAListThatIsNotWholeSaysSo(t *testing.T) {
 		if list.Problem == "" {
 			t.Errorf("%s: %d files, no problem", name, len(list.Artifacts))
 		}
-		if _, err := Parse(strings.NewReader(encode(t, list))); err == nil {
+		if _, _, err := Parse(strings.NewReader(encode(t, list))); err == nil {
 			t.Errorf("%s: the list is taken for whole", name)
 		}
 	}
@@ -128,7 +128,7 @@ func TestOnlyAWholeListIsRead(t *testing.T) {
 		"more than the limit":       {`{"version":1,"artifacts":[` + strings.Repeat(" ", MaxListBytes) + `]}`, false},
 		"nesting without an end":    {strings.Repeat("[", 1<<20), false},
 	} {
-		if _, err := Parse(strings.NewReader(tc.text)); (err == nil) != tc.ok {
+		if _, _, err := Parse(strings.NewReader(tc.text)); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -162,7 +162,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"version":1,"artifacts":[{"path":"ms/ms-2.1.3.tgz","size":3,"sha256":"` + abc256 + `","sha512":"` + abc512 + `"}]}`))
 	f.Add([]byte(`{"version":1,"artifacts":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		artifacts, err := Parse(bytes.NewReader(text))
+		artifacts, _, err := Parse(bytes.NewReader(text))
 		if err != nil {
 			return
 		}

@@ -31,6 +31,9 @@ type List struct {
 	Version int `json:"version"`
 	// Artifacts in the order of their paths.
 	Artifacts []Artifact `json:"artifacts"`
+	// Unfinished counts the files that are still being written. None of them can be
+	// served yet, but one may be of a package that a client already has.
+	Unfinished int `json:"unfinished,omitempty"`
 	// Problem says why the list is not whole; empty if it is.
 	Problem string `json:"problem,omitempty"`
 }
@@ -59,6 +62,9 @@ func Make(ctx context.Context, storage fs.FS) List {
 		case ctx.Err() != nil:
 			return fmt.Errorf("the time for the audit ran out: %w", ctx.Err())
 		case entry.IsDir() || isRecord(entry):
+			return nil
+		case isUnfinished(entry):
+			list.Unfinished++
 			return nil
 		case len(list.Artifacts) == MaxArtifacts:
 			return fmt.Errorf("more than %d files are cached", MaxArtifacts)
@@ -93,13 +99,17 @@ func (a *Artifact) hash(storage fs.FS, name string) error {
 	return nil
 }
 
-// isRecord is true for the mirrors' own files, none of which is ever installed:
-// Verdaccio's package documents, database and unfinished writes, proxpi's unfinished
-// downloads.
+// isRecord is true for Verdaccio's own files, none of which is ever installed: package
+// documents, half-written ones too, and databases.
 func isRecord(entry fs.DirEntry) bool {
 	name := entry.Name()
-	return entry.Type().IsRegular() && (name == "package.json" || name == ".verdaccio-db.json" || name == ".sinopia-db.json" ||
-		strings.Contains(name, ".tmp-") || strings.HasSuffix(name, ".proxpi-partial"))
+	return entry.Type().IsRegular() && (name == "package.json" || strings.HasPrefix(name, "package.json.tmp-") ||
+		name == ".verdaccio-db.json" || name == ".sinopia-db.json")
+}
+
+// isUnfinished is true for what Verdaccio and proxpi rename once it is whole.
+func isUnfinished(entry fs.DirEntry) bool {
+	return entry.Type().IsRegular() && (strings.Contains(entry.Name(), ".tmp-") || strings.HasSuffix(entry.Name(), ".proxpi-partial"))
 }
 
 // shown is a path as it is listed: plain, or quoted, which no lockfile admits.

@@ -19,12 +19,12 @@ const MaxListBytes = MaxArtifacts * 512
 
 // Parse reads a list of at most MaxListBytes. A list that is not whole, or has
 // anything but what Make writes, is an error.
-func Parse(from io.Reader) ([]Artifact, error) {
+func Parse(from io.Reader) (artifacts []Artifact, unfinished int, err error) {
 	limited := &io.LimitedReader{R: from, N: MaxListBytes + 1}
 	decoder := json.NewDecoder(limited)
 	decoder.DisallowUnknownFields()
 	var list List
-	err := decoder.Decode(&list)
+	err = decoder.Decode(&list)
 	if err == nil {
 		if _, extra := decoder.Token(); !errors.Is(extra, io.EOF) {
 			err = errors.New("something follows the list")
@@ -32,25 +32,25 @@ func Parse(from io.Reader) ([]Artifact, error) {
 	}
 	switch {
 	case limited.N <= 0:
-		return nil, fmt.Errorf("the list is longer than %d bytes", MaxListBytes)
+		return nil, 0, fmt.Errorf("the list is longer than %d bytes", MaxListBytes)
 	case err != nil:
-		return nil, fmt.Errorf("read the list of cached files: %s", safetext.Line(err.Error(), 200))
+		return nil, 0, fmt.Errorf("read the list of cached files: %s", safetext.Line(err.Error(), 200))
 	case list.Version != 1:
-		return nil, fmt.Errorf("a list of version %d, want 1", list.Version)
+		return nil, 0, fmt.Errorf("a list of version %d, want 1", list.Version)
 	case list.Problem != "":
-		return nil, fmt.Errorf("the list is not whole: %s", safetext.Line(list.Problem, 200))
+		return nil, 0, fmt.Errorf("the list is not whole: %s", safetext.Line(list.Problem, 200))
 	case list.Artifacts == nil || len(list.Artifacts) > MaxArtifacts:
-		return nil, fmt.Errorf("a list of %d files, want one of at most %d", len(list.Artifacts), MaxArtifacts)
+		return nil, 0, fmt.Errorf("a list of %d files, want one of at most %d", len(list.Artifacts), MaxArtifacts)
 	}
 	for i := range list.Artifacts {
 		if err := list.Artifacts[i].valid(); err != nil {
-			return nil, fmt.Errorf("file %d of the list: %w", i, err)
+			return nil, 0, fmt.Errorf("file %d of the list: %w", i, err)
 		}
 		if i > 0 && list.Artifacts[i-1].Path >= list.Artifacts[i].Path {
-			return nil, fmt.Errorf("file %d of the list is out of order", i)
+			return nil, 0, fmt.Errorf("file %d of the list is out of order", i)
 		}
 	}
-	return list.Artifacts, nil
+	return list.Artifacts, max(list.Unfinished, 0), nil
 }
 
 func (a Artifact) valid() error {

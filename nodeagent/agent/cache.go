@@ -17,9 +17,26 @@ import (
 // starts with the mirror, and nobody waits for it there.
 const auditorPatience = 10 * time.Second
 
-// ListCache asks the auditor beside a mirror what the mirror has cached. Its answer is
-// hostile; nothing of it but a valid list is taken.
+// finishing is what a mirror gets to put away what it has already served.
+const finishing = 3 * time.Second
+
+// ListCache asks the auditor beside a mirror what the mirror has cached, again for as
+// long as files are still being written. Its answer is hostile; nothing of it but a
+// valid list is taken.
 func ListCache(ctx context.Context, mirror netip.Addr) ([]cacheaudit.Artifact, error) {
+	for deadline := time.Now().Add(finishing); ; {
+		artifacts, unfinished, err := askAuditor(ctx, mirror)
+		if err != nil || unfinished == 0 || time.Now().After(deadline) {
+			return artifacts, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func askAuditor(ctx context.Context, mirror netip.Addr) (artifacts []cacheaudit.Artifact, unfinished int, err error) {
 	address := net.JoinHostPort(mirror.String(), strconv.Itoa(cacheaudit.Port))
 	client := &http.Client{
 		// No proxy of the environment, and nowhere but this address.
@@ -33,21 +50,20 @@ func ListCache(ctx context.Context, mirror netip.Addr) ([]cacheaudit.Artifact, e
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/artifacts", nil)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the mirror's cache: %w", err)
+		return nil, 0, fmt.Errorf("asking for the mirror's cache: %w", err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the mirror's cache: %w", err)
+		return nil, 0, fmt.Errorf("asking for the mirror's cache: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking for the mirror's cache: status %d", response.StatusCode)
+		return nil, 0, fmt.Errorf("asking for the mirror's cache: status %d", response.StatusCode)
 	}
-	artifacts, err := cacheaudit.Parse(response.Body)
-	if err != nil {
-		return nil, fmt.Errorf("the mirror's cache: %w", err)
+	if artifacts, unfinished, err = cacheaudit.Parse(response.Body); err != nil {
+		return nil, 0, fmt.Errorf("the mirror's cache: %w", err)
 	}
-	return artifacts, nil
+	return artifacts, unfinished, nil
 }
 
 func dialAuditor(ctx context.Context, address string) (net.Conn, error) {

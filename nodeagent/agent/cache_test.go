@@ -67,3 +67,18 @@ func TestAnAuditorThatDoesNotAnswerIsGivenUp(t *testing.T) {
 		t.Error("no error where nobody listens")
 	}
 }
+
+func TestAMirrorMayFinishWhatItWrites(t *testing.T) {
+	asked := 0
+	address := auditor(t, 50, func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 {
+			_, _ = w.Write([]byte(`{"version":1,"artifacts":[],"unfinished":1}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"version":1,"artifacts":[{"path":"ms/ms-2.1.3.tgz","size":0,"sha256":"","sha512":""}]}`))
+	})
+	artifacts, err := ListCache(context.Background(), address)
+	if err != nil || len(artifacts) != 1 || asked != 3 {
+		t.Errorf("asked %d times: %v, %v", asked, artifacts, err)
+	}
+}
