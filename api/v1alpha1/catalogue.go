@@ -301,6 +301,16 @@ var Catalogue = []Section{
 			"Read the command's outputTail: a digest that does not match, a package that is gone, or a request that the policy denied (see status.egress).",
 		},
 		{
+			DetailRegistryFailed, ResultProvisioningFailed,
+			"The installation failed, and Squid got no usable answer from a registry: its name, its connection, its certificate or its reply failed.",
+			"Read status.egress and the command's outputTail; check DNS, the way out and the profile's caBundle, then create the run again.",
+		},
+		{
+			DetailRequestDenied, ResultProvisioningFailed,
+			"The installation failed, and the policy had denied a request of the mirror.",
+			"Read the rules in status.egress; lock packages that the policy admits. The policy is not to be widened for one run.",
+		},
+		{
 			DetailInstallTimedOut, ResultProvisioningFailed,
 			"Installing the dependencies took longer than provisioningSeconds.",
 			"Raise limits.provisioningSeconds of the profile, or lock fewer packages.",

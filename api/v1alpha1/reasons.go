@@ -135,4 +135,6 @@ const (
 	DetailEgressViolation          Detail = "egress_violation"
 	DetailCacheAuditFailed         Detail = "cache_audit_failed"
 	DetailCacheAuditMissing        Detail = "cache_audit_missing"
+	DetailRegistryFailed           Detail = "registry_failed"
+	DetailRequestDenied            Detail = "request_denied"
 )

@@ -79,3 +79,19 @@ func cacheUnaudited(e *v1alpha1.ExecutionStatus) string {
 	}
 	return ""
 }
+
+// explained names what kept an installation from its packages, if the evidence beside
+// the command shows it.
+func explained(o v1alpha1.Outcome, egress *v1alpha1.EgressStatus, cache *v1alpha1.CacheAudit) v1alpha1.Outcome {
+	switch {
+	case cache != nil && cache.Rejected > 0:
+		o.Message += fmt.Sprintf("; the mirror held files with other bytes than the lockfile names: %d; first: %s", cache.Rejected, firstFinding(cache))
+	case egress != nil && egress.Failed > 0:
+		o.Detail = v1alpha1.DetailRegistryFailed
+		o.Message += fmt.Sprintf("; requests that the registries did not answer: %d", egress.Failed)
+	case egress != nil && egress.Denied > 0:
+		o.Detail = v1alpha1.DetailRequestDenied
+		o.Message += fmt.Sprintf("; requests that the policy denied: %d", egress.Denied)
+	}
+	return o
+}

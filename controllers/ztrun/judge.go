@@ -49,6 +49,8 @@ func decide(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) v1a
 		return *breach
 	case e.Failure != nil:
 		return outcome
+	case outcome.Detail == v1alpha1.DetailInstallFailed:
+		return explained(outcome, run.Status.Egress, e.CacheAudit)
 	case !final:
 		return incomplete(outcome.Subject, "the execution finished without evidence for a verdict: "+outcome.Message)
 	case e.Source != nil && e.Source.Digest != digest:

@@ -62,6 +62,15 @@ func TestDecide(t *testing.T) {
 	})
 	uncached := proven().Object()
 	uncached.CacheAudit = nil
+	clean := run.DeepCopy()
+	uninstalled := func(cache *v1alpha1.CacheAudit) *v1alpha1.ExecutionStatus {
+		e := proven().Object()
+		e.Trees = e.Trees[:1]
+		e.Trees[0].Commands = e.Trees[0].Commands[:1]
+		e.Trees[0].Commands[0].Classification, e.Trees[0].Commands[0].ExitCode = v1alpha1.ClassFailed, ptr.To[int32](1)
+		e.CacheAudit = cache
+		return e
+	}
 	networked := proven().Object()
 	networked.Trees[1].NetworkInVerification = ptr.To(true)
 	for name, tc := range map[string]struct {
@@ -98,6 +107,16 @@ func TestDecide(t *testing.T) {
 		},
 		"a log that was judged in part proves nothing": {
 			with(func(e *v1alpha1.EgressStatus) { e.Truncated = true }), proven().Object(), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
+		},
+		"an installation that failed by itself": {clean, uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed},
+		"an installation whose registry did not answer": {
+			with(func(e *v1alpha1.EgressStatus) { e.Failed, e.Denied = 2, 1 }), uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRegistryFailed,
+		},
+		"an installation that asked for what the policy denies": {
+			with(func(e *v1alpha1.EgressStatus) { e.Denied = 1 }), uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRequestDenied,
+		},
+		"an installation that refused other bytes than its lockfile's": {
+			with(func(e *v1alpha1.EgressStatus) { e.Denied = 1 }), uninstalled(rejected.CacheAudit), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed,
 		},
 		"a file that no lockfile names is a failure":  {run, rejected, v1alpha1.ResultExecutionFailed, v1alpha1.DetailCacheAuditFailed},
 		"a cache that was not audited proves nothing": {run, uncached, v1alpha1.ResultInconclusive, v1alpha1.DetailCacheAuditMissing},
