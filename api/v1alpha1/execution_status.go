@@ -362,4 +362,8 @@ type SentinelStatus struct {
 	Planted int32 `json:"planted"`
 	// reported counts those that the report has as failed, and as nothing else.
 	Reported int32 `json:"reported"`
+	// others counts the failures in the report that are of no planted test; it must
+	// be 0.
+	// +optional
+	Others int32 `json:"others,omitempty"`
 }

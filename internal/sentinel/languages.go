@@ -2,14 +2,24 @@ package sentinel
 
 import (
 	"fmt"
+	"regexp"
 )
 
 var javascript = language{
-	quotes:  []string{"'%s'", `"%s"`, "`%s`"},
+	quotes: []string{"'%s'", `"%s"`, "`%s`"},
+	names:  regexp.MustCompile(`\b(test|it|specify)(\.\w+)*\s*\(\s*$`),
+	head: func(target string) string {
+		if typescript.MatchString(target) {
+			return "// @ts-nocheck: what is planted asks for names that may not be there.\n"
+		}
+		return ""
+	},
 	title:   func(random string) string { return random },
 	plant:   plantScript,
 	planted: 3,
 }
+
+var typescript = regexp.MustCompile(`\.[cm]?tsx?$`)
 
 // plantScript registers the planted tests with whatever the file itself registers
 // tests with, so that a replaced test function is the one that is asked.
@@ -31,7 +41,9 @@ func plantScript(titles []string) string {
   ];
   const checks = async () => {
     const own = typeof assert === 'function' ? [assert, assert.strict] : [];
-    const node = [(await import('node:assert')).default, (await import('node:assert/strict')).default];
+    // A runner may be able to load modules in one way only.
+    const load = async (name) => (typeof require === 'function' ? require(name) : (await import(name)).default);
+    const node = [await load('node:assert'), await load('node:assert/strict')];
     const found = [...node, ...own].filter((a) => typeof a === 'function').flatMap(broken);
     if (typeof expect === 'function') {
       found.push(() => { const e = expect(1); (e.toBe ?? e.to.equal).call(e.toBe ? e : e.to, 2); });
@@ -60,10 +72,13 @@ func plantScript(titles []string) string {
 }
 
 var python = language{
-	quotes:  []string{"def %s("},
-	title:   func(random string) string { return "test_" + random },
-	plant:   plantPython,
-	planted: 3,
+	quotes:     []string{"def %s("},
+	names:      regexp.MustCompile(`(^|\n)[ \t]*(async[ \t]+)?$`),
+	parameters: "[",
+	head:       func(string) string { return "" },
+	title:      func(random string) string { return "test_" + random },
+	plant:      plantPython,
+	planted:    3,
 }
 
 // plantPython plants a test that raises, one whose assert fails, and one that passes

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -26,12 +27,33 @@ type Twin struct {
 type language struct {
 	// quotes are the forms in which a test's title stands in its file.
 	quotes []string
+	// names matches what comes before a test's own name.
+	names *regexp.Regexp
 	// title makes a title out of random letters.
 	title func(random string) string
+	// parameters begin what a report adds to a test's name; "" if nothing.
+	parameters string
+	// head comes before the content of a file.
+	head func(target string) string
 	// plant returns tests of these titles, all of which fail.
 	plant func(titles []string) string
 	// planted is how many.
 	planted int
+}
+
+// titles are the names that can stand in a file: a parametrised test of pytest has its
+// parameters behind its name.
+func (l language) titles(names []string) []string {
+	var titles []string
+	for _, name := range names {
+		if l.parameters != "" {
+			name, _, _ = strings.Cut(name, l.parameters)
+		}
+		if !slices.Contains(titles, name) {
+			titles = append(titles, name)
+		}
+	}
+	return titles
 }
 
 var scriptEnding = regexp.MustCompile(`\.[cm]?[jt]sx?$`)
@@ -68,7 +90,7 @@ func New(target string, content []byte, titles []string, random io.Reader) (Twin
 	t.Path = rename(target, name)
 	text := string(content)
 	back := []string{strings.TrimSuffix(path.Base(t.Path), path.Ext(t.Path)), strings.TrimSuffix(path.Base(target), path.Ext(target))}
-	for _, title := range titles {
+	for _, title := range lang.titles(titles) {
 		hidden, err := letters(random)
 		if err != nil {
 			return Twin{}, err
@@ -87,14 +109,15 @@ func New(target string, content []byte, titles []string, random io.Reader) (Twin
 		}
 		t.Planted = append(t.Planted, lang.title(title))
 	}
-	t.Content = []byte(text + lang.plant(t.Planted))
+	t.Content = []byte(lang.head(target) + text + lang.plant(t.Planted))
 	return t, nil
 }
 
 // Original returns a test's id as it is in the target's own report.
 func (t Twin) Original(id string) string { return t.original.Replace(id) }
 
-// retitle replaces a title that stands in the text exactly once, in one form.
+// retitle replaces a title that stands in the text exactly once, in one form, and
+// where a test is given its name: a name that is also a test's input has to stay.
 func (l language) retitle(text, title, hidden string) (string, bool) {
 	found := ""
 	for _, quote := range l.quotes {
@@ -112,7 +135,11 @@ func (l language) retitle(text, title, hidden string) (string, bool) {
 	if title == "" || found == "" {
 		return "", false
 	}
-	return strings.Replace(text, fmt.Sprintf(found, title), fmt.Sprintf(found, hidden), 1), true
+	before, after, _ := strings.Cut(text, fmt.Sprintf(found, title))
+	if !l.names.MatchString(before) {
+		return "", false
+	}
+	return before + fmt.Sprintf(found, hidden) + after, true
 }
 
 // rename gives a file another name that the same runner takes for a test: what comes

@@ -45,6 +45,49 @@ func TestTwinHidesTitlesAndFindsThemAgain(t *testing.T) {
 	}
 }
 
+func TestTwinLeavesNamesThatAreInputsAlone(t *testing.T) {
+	for name, content := range map[string]string{
+		"a list of inputs": "for (const input of ['abc', 'def']) test(input, () => cut(input));",
+		"a table":          "test.each(['abc'])('%s', cut);",
+		"another call":     "const name = title('abc'); test(name, () => {});",
+	} {
+		twin, err := New("a.test.js", []byte(content), []string{"abc", "def"}, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(twin.Content), content) {
+			t.Errorf("%s: %s", name, twin.Content)
+		}
+	}
+	for _, content := range []string{"test('abc', f)", "it.only( 'abc', f)", "await t.test(\n  'abc', f)", `specify("abc", f)`} {
+		twin, err := New("a.test.js", []byte(content), []string{"abc"}, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(twin.Content), "abc") {
+			t.Errorf("%s keeps its title", content)
+		}
+	}
+}
+
+func TestPythonTwinHidesParametrisedTests(t *testing.T) {
+	content := "import pytest\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_cuts(n):\n    pass\n\nclass TestA:\n    async def test_b(self):\n        pass\n"
+	twin, err := New("test_a.py", []byte(content), []string{"test_cuts[1]", "test_cuts[2]", "test_b"}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(twin.Content); strings.Contains(text, "test_cuts") || strings.Contains(text, "test_b") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestTypeScriptIsNotChecked(t *testing.T) {
+	twin, err := New("a.test.ts", []byte("test('a', () => {});"), nil, rand.Reader)
+	if err != nil || !strings.HasPrefix(string(twin.Content), "// @ts-nocheck") {
+		t.Errorf("%v: %s", err, twin.Content)
+	}
+}
+
 func TestTwinsAreNeverTheSame(t *testing.T) {
 	a, errA := New("a.test.js", nil, nil, rand.Reader)
 	b, errB := New("a.test.js", nil, nil, rand.Reader)

@@ -71,14 +71,14 @@ func (j *judgement) planted(c *v1alpha1.CommandStatus, subject string) bool {
 	switch {
 	case s == nil || s.Planted <= 0:
 		return j.decide(incomplete(subject, "it is not recorded what was planted"))
-	case s.Reported > s.Planted, s.Reported < 0, s.Reported > c.Report.Failures:
+	case s.Reported > s.Planted, s.Reported < 0, s.Others < 0, s.Reported+s.Others > c.Report.Failures:
 		return j.decide(incomplete(subject, "the planted tests contradict the counts of the report"))
 	case s.Reported < s.Planted:
 		return j.decide(notReported(subject, fmt.Sprintf("of %d failing tests that were planted, %d were reported as failed", s.Planted, s.Reported)))
-	case c.Report.Failures > s.Planted && c.Comparison != nil && c.Comparison.Failing == nil:
+	case s.Others > 0 && (c.Comparison == nil || c.Comparison.Failing == nil):
 		return j.decide(v1alpha1.Outcome{
 			Result: v1alpha1.ResultInconclusive, Detail: v1alpha1.DetailCopyNotPassed, Subject: subject,
-			Message: fmt.Sprintf("%d tests failed beside the %d planted ones", c.Report.Failures-s.Planted, s.Planted),
+			Message: fmt.Sprintf("%d tests failed beside the %d planted ones", s.Others, s.Planted),
 		})
 	}
 	return true

@@ -279,14 +279,18 @@ func TestJudge(t *testing.T) {
 			c.Report = counts(1, 5, 1, 0)
 			return c
 		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/sentinel"},
+		{"more other failures than there are", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+			c.Sentinel = &v1alpha1.SentinelStatus{Planted: 3, Reported: 3, Others: 1}
+			return c
+		}), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/sentinel"},
 		{"a copy of the regression test fails", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
 			c = short(broken)(c)
-			c.Report = counts(1, 5, 4, 0)
+			c.Report, c.Sentinel = counts(1, 5, 4, 0), &v1alpha1.SentinelStatus{Planted: 3, Reported: 3, Others: 1}
 			return c
 		}), v1alpha1.ResultInconclusive, v1alpha1.DetailCopyNotPassed, "Candidate/sentinel"},
 		{"a copy of the regression test is missing", change("Candidate/sentinel", short(missing)), v1alpha1.ResultInconclusive, v1alpha1.DetailCopyNotPassed, "Candidate/sentinel"},
 		{"more than what was planted fails", change("Candidate/sentinel", func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
-			c.Report = counts(1, 6, 4, 0)
+			c.Report, c.Sentinel = counts(1, 6, 4, 0), &v1alpha1.SentinelStatus{Planted: 3, Reported: 3, Others: 1}
 			return c
 		}), v1alpha1.ResultInconclusive, v1alpha1.DetailCopyNotPassed, "Candidate/sentinel"},
 		{"no sentinel", func(e *v1alpha1.ExecutionStatus) { until(e, "Candidate/suite") }, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete, "Candidate/sentinel"},
@@ -450,6 +454,16 @@ func TestAnyDamageTakesTheVerdictAway(t *testing.T) {
 				t.Errorf("%s is still reproduced_and_fixed", where)
 			}
 		}
+	}
+}
+
+// A runner that is given the twins twice, by its own pattern and by path, may report
+// them twice.
+func TestPlantedTestsMayBeReportedTwice(t *testing.T) {
+	e := good()
+	command(e, "Candidate/sentinel").Report = counts(1, 10, 6, 0)
+	if outcome, _ := Judge(e, proof); outcome.Result != v1alpha1.ResultReproducedAndFixed {
+		t.Errorf("got %+v", outcome)
 	}
 }
 

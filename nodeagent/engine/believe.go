@@ -118,7 +118,7 @@ func (m *machine) sentinel(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", command.Name, err)
 	}
 	if report != nil {
-		status.Sentinel, status.Comparison = reported(twins, m.attempt.results[verdict.RegressionTestResult], report.Cases)
+		status.Sentinel, status.Comparison = reported(twins, m.attempt.results[verdict.RegressionTestResult], report)
 	}
 	m.update(func(t *v1alpha1.TreeStatus) { t.Commands = append(t.Commands, status) })
 	return nil
@@ -146,7 +146,7 @@ func (m *machine) plant(ctx context.Context) ([]sentinel.Twin, error) {
 		twins = append(twins, twin)
 	}
 	if len(twins) == 0 {
-		return nil, fail(v1alpha1.DetailNodeError, errors.New("no target was read back from the VM"))
+		return nil, fail(v1alpha1.DetailTargetUnsupported, errors.New("no target is small enough to be read back from the VM"))
 	}
 	return twins, nil
 }
@@ -174,15 +174,15 @@ func titlesOf(cases []junit.Case) []string {
 
 // reported splits the twins' report into the planted tests and the copies of the
 // regression tests, which are compared as the regression tests themselves are.
-func reported(twins []sentinel.Twin, trusted, cases []junit.Case) (*v1alpha1.SentinelStatus, *v1alpha1.TestComparison) {
-	planted := map[string]int{}
+func reported(twins []sentinel.Twin, trusted []junit.Case, report *junit.Report) (*v1alpha1.SentinelStatus, *v1alpha1.TestComparison) {
+	planted, failed := map[string]int{}, int32(0)
 	var copies []junit.Case
 	for _, twin := range twins {
 		for _, title := range twin.Planted {
 			planted[title] = 0
 		}
 	}
-	for _, c := range cases {
+	for _, c := range report.Cases {
 		switch _, isPlanted := planted[c.Name]; {
 		case !isPlanted:
 			for _, twin := range twins {
@@ -191,11 +191,12 @@ func reported(twins []sentinel.Twin, trusted, cases []junit.Case) (*v1alpha1.Sen
 			copies = append(copies, c)
 		case c.Status == junit.Failed:
 			planted[c.Name]++
+			failed++
 		default:
-			planted[c.Name] = -len(cases) // whatever else the report says of it
+			planted[c.Name] = -len(report.Cases) // whatever else the report says of it
 		}
 	}
-	status := &v1alpha1.SentinelStatus{Planted: int32(len(planted))}
+	status := &v1alpha1.SentinelStatus{Planted: int32(len(planted)), Others: report.Counts.Failures - failed}
 	for _, times := range planted {
 		if times > 0 {
 			status.Reported++

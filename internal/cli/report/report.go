@@ -119,7 +119,7 @@ func surprising(tree v1alpha1.TreeName, c *v1alpha1.CommandStatus) bool {
 // of which its report has.
 func asPlanted(c *v1alpha1.CommandStatus) bool {
 	return c.Sentinel != nil && c.Report != nil && c.Sentinel.Planted > 0 &&
-		c.Sentinel.Reported == c.Sentinel.Planted && c.Report.Failures == c.Sentinel.Planted
+		c.Sentinel.Reported == c.Sentinel.Planted && c.Sentinel.Others == 0
 }
 
 // result is the command's class, and more where the class would mislead.
