@@ -270,6 +270,9 @@ func TestTheRealManagersRunThePlans(t *testing.T) {
 			if ran, err := os.ReadFile(marker); err == nil {
 				t.Fatalf("code of the repository ran while the mirror was in reach:\n%s", ran)
 			}
+			if compiled, _ := filepath.Glob(filepath.Join(w.dir, "state/env/lib/*/site-packages/pytest/__pycache__")); compiled != nil {
+				t.Error("installing compiled what may never be imported")
+			}
 			// The traps would break the tests, which do see the working directory.
 			if err := os.Rename(w.tree, w.tree+".trapped"); err != nil {
 				t.Fatal(err)
