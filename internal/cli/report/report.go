@@ -20,6 +20,7 @@ func Write(w io.Writer, run *v1alpha1.ZTRun) error {
 	problems(b, run.Status.Execution)
 	isolation(b, run.Status.Execution)
 	egress(b, run.Status.Egress)
+	audits(b, run)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

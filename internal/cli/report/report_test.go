@@ -109,6 +109,14 @@ func TestWrite(t *testing.T) {
 			r.Status.Outcome.Subject, r.Status.Outcome.Message = "package-lock.json", "commit one"
 		}, "unsupported_environment (missing_lockfile), in 1m23s on n1\n  subject: package-lock.json\n  commit one\n", "TREE"},
 		"a later attempt is counted": {func(r *v1alpha1.ZTRun) { r.Status.Attempt = 2 }, "attempt 2", ""},
+		"clean audits are counted": {func(r *v1alpha1.ZTRun) {
+			r.Status.Egress.Audit = &v1alpha1.EgressAudit{Judged: 82}
+			r.Status.Execution.CacheAudit = &v1alpha1.CacheAudit{Checked: 41, Admitted: 41}
+		}, "Judged again by the policy: 82 requests and tunnels, 0 violations\nCached files checked against the lockfiles: 41, rejected 0\n", "not checked"},
+		"what an audit found is shown": {func(r *v1alpha1.ZTRun) {
+			r.Status.Egress.Audit = &v1alpha1.EgressAudit{Judged: 82, Violations: 1, Found: []v1alpha1.EgressViolation{{Seen: "allow_npm", Expected: "path_not_allowed", Request: "https://registry.npmjs.org/-/whoami\x1b"}}}
+			r.Status.Execution.CacheAudit = &v1alpha1.CacheAudit{Rejected: 1, Findings: []v1alpha1.RejectedArtifact{{Artifact: "ms/ms-2.1.3.tgz", Finding: "hash_mismatch"}}, Problem: "connection refused"}
+		}, "let out as allow_npm, expected path_not_allowed\nCached files checked against the lockfiles: 0, rejected 1\n  ms/ms-2.1.3.tgz: hash_mismatch\n  not checked: connection refused\n", "\x1b"},
 		"hostile text cannot drive the terminal": {func(r *v1alpha1.ZTRun) {
 			r.Status.Outcome.Message = "\x1b[2Jcleared"
 			r.Status.Execution.Trees[0].Commands[1].Problem = "bell\a"
