@@ -8,12 +8,17 @@
 in_private_mounts() {
 	local root=$1 folder=$2 place
 	shift 2
+	# The root has to be a mount of its own, for programs that make it private or pivot again.
+	mount --bind "$root" "$root"
 	for place in /proc /sys /dev /tmp "$ROOT" "$CACHE" "${GOCACHE:-}" "$folder"; do
 		[[ -n $place && -d $place ]] || continue
 		mkdir -p "$root$place"
 		mountpoint -q "$root$place" || mount --rbind "$place" "$root$place"
 	done
-	exec chroot "$root" /usr/bin/env -C "$folder" "$@"
+	cd "$root"
+	pivot_root . .
+	umount -l .
+	exec /usr/bin/env -C "$folder" "$@"
 }
 
 name=$1

@@ -12,6 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A thread that has entered a pod's namespace is thrown away with its goroutine.
+// The main thread cannot be: it would stay there, and /proc/self with it. So the
+// main goroutine keeps it for itself.
+func init() { runtime.LockOSThread() }
+
 // inside runs do in the pod's network namespace. A socket keeps the namespace it
 // was made in, so only its making needs this.
 func (p *Pod) inside(do func() error) error {

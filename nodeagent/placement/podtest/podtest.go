@@ -155,6 +155,9 @@ func (p *Pod) startHolder(t testing.TB) {
 	}
 }
 
+// The main thread cannot be thrown away as loopbackUp's is; see package placement.
+func init() { runtime.LockOSThread() }
+
 // loopbackUp does what the network plugin does for every pod.
 func loopbackUp(pid int) error {
 	done := make(chan error)
