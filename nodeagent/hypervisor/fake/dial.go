@@ -9,6 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A thread that changed its uid is thrown away with its goroutine; the main thread
+// cannot be.
+func init() { runtime.LockOSThread() }
+
 // dialAs connects as the uid that the VM's process would have: the broker admits
 // no other.
 func dialAs(uid uint32, socket string) (net.Conn, error) {
