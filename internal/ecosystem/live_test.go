@@ -143,7 +143,8 @@ func (w *world) write(name, content string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o700); err != nil { //nolint:gosec // some have to be executable
+	// Some have to be executable.
+	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -22,7 +22,9 @@ type requirement struct {
 
 var (
 	// pinned is name==version, possibly with extras, which --no-deps ignores.
-	pinned = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)[ \t]*(?:\[[ \t]*[A-Za-z0-9._-]+(?:[ \t]*,[ \t]*[A-Za-z0-9._-]+)*[ \t]*\])?[ \t]*==[ \t]*([A-Za-z0-9][A-Za-z0-9._!+-]*)$`)
+	pinned = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)[ \t]*` +
+		`(?:\[[ \t]*[A-Za-z0-9._-]+(?:[ \t]*,[ \t]*[A-Za-z0-9._-]+)*[ \t]*\])?` +
+		`[ \t]*==[ \t]*([A-Za-z0-9][A-Za-z0-9._!+-]*)$`)
 	named  = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
 	// variable is what pip replaces by the environment's value.
 	variable = regexp.MustCompile(`\$\{[A-Z0-9_]+\}`)

@@ -12,7 +12,7 @@ import (
 const (
 	// Python is the runtime's interpreter.
 	Python = "/usr/local/bin/python"
-	// Environment is the virtual environment.
+	// EnvironmentDir is the virtual environment.
 	EnvironmentDir = brokerproto.StateDir + "/env"
 	// EnvironmentPython is the virtual environment's interpreter.
 	EnvironmentPython = EnvironmentDir + "/bin/python"

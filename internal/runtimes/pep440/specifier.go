@@ -84,9 +84,9 @@ func (c clause) admits(v Version) bool {
 	order := slices.Compare(v[:], c.version[:])
 	switch c.operator {
 	case "==":
-		return order == 0 || c.wildcard && c.starts(v, c.given)
+		return c.equal(v)
 	case "!=":
-		return order != 0 && !(c.wildcard && c.starts(v, c.given))
+		return !c.equal(v)
 	case "<=":
 		return order <= 0
 	case ">=":
@@ -98,6 +98,10 @@ func (c clause) admits(v Version) bool {
 	default: // ~=
 		return order >= 0 && c.starts(v, c.given-1)
 	}
+}
+
+func (c clause) equal(v Version) bool {
+	return v == c.version || c.wildcard && c.starts(v, c.given)
 }
 
 // starts reports whether the first n numbers are those of the clause.
