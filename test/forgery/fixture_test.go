@@ -9,21 +9,49 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 )
 
-const fixtures = "../../fixtures/forgeries/npm"
+const fixtures = "../../fixtures/forgeries"
 
-const target = "test/emoji.test.js"
+// kit is one ecosystem's fixtures and what runs them.
+type kit struct {
+	name, target string
+	// needs are commands that must succeed on this machine.
+	needs   [][]string
+	runtime v1alpha1.Runtime
+	// instead maps the first argument of a command to this machine's program.
+	instead map[string]string
+}
+
+var kits = []kit{
+	{
+		name: "npm", target: "test/emoji.test.js", needs: [][]string{{"node", "--version"}, {"npm", "--version"}},
+		runtime: v1alpha1.Runtime{
+			Name: "node-22", Language: v1alpha1.LanguageNode, Version: "22.23.5",
+			Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemNPM, Version: "10.9.9"}},
+		},
+	},
+	{
+		name: "pip", target: "tests/test_blanks.py", needs: [][]string{{"python3", "-c", "import pytest"}},
+		runtime: v1alpha1.Runtime{
+			Name: "python-3.13", Language: v1alpha1.LanguagePython, Version: "3.13.1",
+			Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemPip, Version: "25.0.1"}},
+		},
+		instead: map[string]string{"/opt/ztfc/env/bin/python": "python3"},
+	},
+}
 
 // files are a tree: content by path.
 type files map[string]string
 
 // project is the regressionTest tree of the fixture.
-func project(t *testing.T) files {
+func (k kit) project(t *testing.T) files {
 	t.Helper()
-	root, tree := filepath.Join(fixtures, "project"), files{}
+	root, tree := filepath.Join(fixtures, k.name, "project"), files{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".pyc") {
 			return err
 		}
 		content, err := os.ReadFile(path)
@@ -50,9 +78,9 @@ var (
 	section = regexp.MustCompile(`(?m)^-- (\S+?)( \(deleted\))? --\n`)
 )
 
-func candidates(t *testing.T) []candidate {
+func (k kit) candidates(t *testing.T) []candidate {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(fixtures, "*.txt"))
+	paths, err := filepath.Glob(filepath.Join(fixtures, k.name, "*.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

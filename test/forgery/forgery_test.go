@@ -29,62 +29,69 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
 )
 
-var proof = v1alpha1.Proof{
-	Mode:           v1alpha1.RegressionProof,
-	Base:           v1alpha1.TreeRef{Commit: strings.Repeat("1", 40)},
-	RegressionTest: v1alpha1.TreeRef{Commit: strings.Repeat("2", 40)},
-	Candidate:      v1alpha1.TreeRef{Commit: strings.Repeat("3", 40)},
-	Targets:        []v1alpha1.TargetPath{target},
+func (k kit) proof() v1alpha1.Proof {
+	return v1alpha1.Proof{
+		Mode:           v1alpha1.RegressionProof,
+		Base:           v1alpha1.TreeRef{Commit: strings.Repeat("1", 40)},
+		RegressionTest: v1alpha1.TreeRef{Commit: strings.Repeat("2", 40)},
+		Candidate:      v1alpha1.TreeRef{Commit: strings.Repeat("3", 40)},
+		Targets:        []v1alpha1.TargetPath{v1alpha1.TargetPath(k.target)},
+	}
 }
 
 // No forgery is reproduced_and_fixed, and each is told by the detail its fixture
 // names.
 func TestForgeriesAreTold(t *testing.T) {
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("the fixtures need %s: %v", program, err)
-		}
-	}
-	all := candidates(t)
-	if len(all) < 30 {
-		t.Fatalf("%d fixtures, want at least 30", len(all))
-	}
-	for _, c := range all {
-		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && !strings.HasPrefix(c.name, "fix") {
-				t.Skip("a few seconds of real npm each")
+	for _, k := range kits {
+		t.Run(k.name, func(t *testing.T) {
+			for _, argv := range k.needs {
+				if err := exec.Command(argv[0], argv[1:]...).Run(); err != nil {
+					t.Skipf("the fixtures need %q: %v", argv, err)
+				}
 			}
-			t.Parallel()
-			outcome := judge(t, c)
-			if !slices.Contains(c.want, string(outcome.Detail)) {
-				t.Errorf("%s\njudged %s (%s: %s), want %q", c.does, outcome.Detail, outcome.Subject, outcome.Message, c.want)
+			all := k.candidates(t)
+			if len(all) < 20 {
+				t.Fatalf("%d fixtures, want at least 20", len(all))
 			}
-			honest := c.name == "fix" || strings.HasPrefix(c.name, "remains-")
-			if !honest && outcome.Result == v1alpha1.ResultReproducedAndFixed {
-				t.Error("a forgery is reproduced_and_fixed")
+			for _, c := range all {
+				t.Run(c.name, func(t *testing.T) { k.tell(t, c) })
 			}
 		})
 	}
 }
 
+func (k kit) tell(t *testing.T, c candidate) {
+	if testing.Short() && c.name != "fix" {
+		t.Skip("a few seconds of a real runner each")
+	}
+	t.Parallel()
+	outcome := k.judge(t, c)
+	if !slices.Contains(c.want, string(outcome.Detail)) {
+		t.Errorf("%s\njudged %s (%s: %s), want %q", c.does, outcome.Detail, outcome.Subject, outcome.Message, c.want)
+	}
+	honest := c.name == "fix" || strings.HasPrefix(c.name, "remains-")
+	if !honest && outcome.Result == v1alpha1.ResultReproducedAndFixed {
+		t.Error("a forgery is reproduced_and_fixed")
+	}
+}
+
 // judge takes a candidate through all that a run does: the source's checks, the plan,
 // the trees in VMs, the verdict.
-func judge(t *testing.T, c candidate) v1alpha1.Outcome {
+func (k kit) judge(t *testing.T, c candidate) v1alpha1.Outcome {
 	t.Helper()
-	regression := project(t)
-	base := candidate{change: func(f files) files { return f }}.change(project(t))
-	delete(base, target)
+	proof, profile := k.proof(), k.profile()
+	regression, base := k.project(t), k.project(t)
+	delete(base, k.target)
 	changed := c.change(regression)
 
 	manifest := []byte(regression["package.json"])
-	rules := protect.NewRules(listing(regression), manifest, []string{target})
+	rules := protect.NewRules(listing(regression), manifest, []string{k.target})
 	src := &source.Source{Trees: map[v1alpha1.TreeName]source.Tree{
 		v1alpha1.TreeBase: tree(base, '1'), v1alpha1.TreeRegressionTest: tree(regression, '2'), v1alpha1.TreeCandidate: tree(changed, '3'),
 	}}
 	for _, file := range rules.Files() {
 		src.Protected = append(src.Protected, source.ProtectedFile{Path: file.Path, ID: file.ID})
 	}
-	profile := profile()
 	prepared, err := engine.Prepare(src, profile, proof.Targets)
 	if err != nil {
 		return engine.OutcomeOf(t.Context(), err)
@@ -92,19 +99,19 @@ func judge(t *testing.T, c candidate) v1alpha1.Outcome {
 	if refused := rules.Check(listing(changed)); refused != nil {
 		return engine.OutcomeOf(t.Context(), refused)
 	}
-	n := &native{t: t, root: t.TempDir(), trees: map[string]files{"b": base, "r": regression, "c": changed}}
+	n := &native{t: t, kit: k, root: t.TempDir(), trees: map[string]files{"b": base, "r": regression, "c": changed}}
 	record := engine.NewRecord(v1alpha1.ExecutionStatus{
 		Attempt: 1, State: v1alpha1.ExecutionWaitingForProxy,
-		Source: &v1alpha1.SourceStatus{Ecosystem: v1alpha1.EcosystemNPM, Runtime: prepared.Runtime.Name},
+		Source: &v1alpha1.SourceStatus{Ecosystem: prepared.Detection.Ecosystem, Runtime: prepared.Runtime.Name},
 	})
 	e := &engine.Engine{Hypervisor: fake.New(n.guest()), Clock: clock.RealClock{}, Rand: rand.Reader}
 	err = e.Execute(t.Context(), &engine.Attempt{
 		Dir: dir(t), UID: uint32(os.Getuid()), Proof: proof, Profile: profile, Accelerator: v1alpha1.AcceleratorTCG,
 		Clocks:   engine.ClocksFor(v1alpha1.AcceleratorKVM, v1alpha1.ProfileLimits{ProvisioningSeconds: 60, CommandSeconds: 60, RunSeconds: 600}, nil),
-		Manifest: &image.Manifest{Runtimes: map[string]image.File{"node-22": {Path: "/images/node-22"}}},
+		Manifest: &image.Manifest{Runtimes: map[string]image.File{k.runtime.Name: {Path: "/images/" + k.runtime.Name}}},
 		Source:   src, Prepared: prepared, Pod: pod{}, Trees: disks{}, Disks: disks{},
 		DialMirror: func(context.Context) (net.Conn, error) {
-			return nil, errors.New("no mirror: there is nothing to install")
+			return nil, errors.New("no mirror: nothing is installed")
 		},
 		ProxyReady: func(context.Context) error { return nil },
 		Record:     record,
@@ -125,15 +132,12 @@ func judge(t *testing.T, c candidate) v1alpha1.Outcome {
 	return outcome
 }
 
-func profile() v1alpha1.ZTProfileSpec {
+func (k kit) profile() v1alpha1.ZTProfileSpec {
 	return v1alpha1.ZTProfileSpec{
-		VM:     v1alpha1.VMSpec{CPUs: 2, MemoryMiB: 1024, DiskMiB: 512},
-		Worker: v1alpha1.WorkerSpec{PIDs: 64, MemoryMiB: 512, TmpMiB: 64},
-		Runtimes: []v1alpha1.Runtime{{
-			Name: "node-22", Language: v1alpha1.LanguageNode, Version: "22.23.5",
-			Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemNPM, Version: "10.9.9"}},
-		}},
-		Proxy: v1alpha1.ProxySpec{Mirrors: []v1alpha1.Mirror{{Ecosystem: v1alpha1.EcosystemNPM}}},
+		VM:       v1alpha1.VMSpec{CPUs: 2, MemoryMiB: 1024, DiskMiB: 512},
+		Worker:   v1alpha1.WorkerSpec{PIDs: 64, MemoryMiB: 512, TmpMiB: 64},
+		Runtimes: []v1alpha1.Runtime{k.runtime},
+		Proxy:    v1alpha1.ProxySpec{Mirrors: []v1alpha1.Mirror{{Ecosystem: k.runtime.Managers[0].Name}}},
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 // sandbox; the fixtures are this repository's own.
 type native struct {
 	t     *testing.T
+	kit   kit
 	root  string
 	trees map[string]files // by the name of the VM's folder
 
@@ -65,7 +66,7 @@ func (n *native) exec(c hypervisor.Config, e brokerproto.Exec) fake.Reply {
 	case vm == "c":
 		return n.run(c, e)
 	}
-	key := vm + strings.Join(e.Argv, " ")
+	key := n.kit.name + vm + strings.Join(e.Argv, " ")
 	if reply, ok := trustedReplies.Load(key); ok {
 		return reply.(fake.Reply)
 	}
@@ -84,7 +85,11 @@ func (n *native) run(c hypervisor.Config, e brokerproto.Exec) fake.Reply {
 	here := strings.NewReplacer(brokerproto.ReportDir, report, brokerproto.StateDir, state)
 	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...)
+	program := e.Argv[0]
+	if instead, ok := n.kit.instead[program]; ok {
+		program = instead
+	}
+	cmd := exec.CommandContext(ctx, program, e.Argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	for name, value := range e.Env {
