@@ -25,7 +25,7 @@ var (
 	pinned = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)[ \t]*` +
 		`(?:\[[ \t]*[A-Za-z0-9._-]+(?:[ \t]*,[ \t]*[A-Za-z0-9._-]+)*[ \t]*\])?` +
 		`[ \t]*==[ \t]*([A-Za-z0-9][A-Za-z0-9._!+-]*)$`)
-	named  = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
+	named = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
 	// variable is what pip replaces by the environment's value.
 	variable = regexp.MustCompile(`\$\{[A-Z0-9_]+\}`)
 	digest   = regexp.MustCompile(`^sha256:([0-9a-f]{64})$`) // some pips compare the text
