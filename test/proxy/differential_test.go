@@ -234,6 +234,7 @@ func TestEvaluatorAndSquidAgree(t *testing.T) {
 	if allows := seen["allow_npm"] + seen["allow_pypi"] + seen["allow_files"]; allows < min(leastAllows, size/6) {
 		t.Errorf("only %d of them are allowed", allows)
 	}
+	s.cleanAudit(t, spec, 1000)
 	for address := range w.arrivals {
 		if address != upstreamIP {
 			t.Errorf("%d connections to %s", w.arrivals[address], address)

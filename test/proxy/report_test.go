@@ -11,6 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/policy"
 )
 
 // verdict is one request of the report that ZT_PROXY_VERDICTS names: what must become
@@ -111,6 +115,21 @@ func (row row) check(t *testing.T, top *topology, s *squid, against string) repl
 		t.Errorf("denied, but the client saw a reply of %d bytes", reply.body)
 	}
 	return reply
+}
+
+// cleanAudit judges the whole log again, as the operator does, and expects at least so
+// many entries to be judged and none to be a violation.
+func (s *squid) cleanAudit(t *testing.T, spec v1alpha1.ProxyPolicySpec, least int64) {
+	t.Helper()
+	time.Sleep(500 * time.Millisecond) // the log is written as connections end
+	e, err := policy.NewEvaluator(spec, policy.SquidParams{MirrorIP: mirrorIP})
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit, err := e.Audit(strings.NewReader(s.log()), 64<<20)
+	if err != nil || audit.Violations != 0 || audit.Judged < least {
+		t.Errorf("%+v, %v", audit, err)
+	}
 }
 
 // reachable fails over to the report if a host has no address or no open port 443.

@@ -163,6 +163,7 @@ var rows = []row{
 	denied("a body over the limit", exchange{connect: npm, http: get("/size-268435457")}, policy.RuleTooLarge).seenByRegistry(),
 	denied("a chunked body over the limit", exchange{connect: npm, http: get("/chunked-300000000")}, policy.RuleTooLarge).seenByRegistry(),
 
+	failed("a registry that cuts its reply off", exchange{connect: npm, http: get("/cut-1")}, "allow_npm").seenByRegistry(),
 	failed("a registry whose certificate is not trusted", exchange{connect: "untrusted.test:443", http: at("untrusted.test", "/x")}, policy.RuleUpstream),
 	failed("a registry without an address", exchange{connect: "nowhere.test:443", http: at("nowhere.test", "/x")}, policy.RuleUpstream),
 }
@@ -218,6 +219,7 @@ func TestSquidEnforcesTheTable(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the audit finds no violation in the log of all this", func(t *testing.T) { s.cleanAudit(t, spec, 10) })
 	t.Run("nothing reached a forbidden address", func(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
