@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"strings"
+
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/junit"
 	"github.com/ai-dossier/zt-operator/internal/safetext"
@@ -25,7 +27,11 @@ const (
 // A case that stands for a whole file is no test: a regression test that cannot even
 // be loaded without the fix has one, and nothing of that name with it. Its tests are
 // not known, so then none may be skipped at all.
-func Compare(with string, trusted, candidate []junit.Case) *v1alpha1.TestComparison {
+//
+// files are paths that the trusted tree had when it ran. One of them may not run no
+// test now if it ran some then: its tests may seem to be there, under the same names,
+// in a file of the candidate's own.
+func Compare(with string, trusted, candidate []junit.Case, files []string) *v1alpha1.TestComparison {
 	c := comparer{result: &v1alpha1.TestComparison{With: with}, now: map[string]map[junit.Status]int{}}
 	for _, test := range candidate {
 		c.count(test)
@@ -43,6 +49,8 @@ func Compare(with string, trusted, candidate []junit.Case) *v1alpha1.TestCompari
 	}
 	if unknown {
 		c.refuseSkips(candidate, wasSkipped)
+	} else {
+		c.refuseEmpty(candidate, wasSkipped, files)
 	}
 	return c.result
 }
@@ -95,6 +103,26 @@ func (c *comparer) refuseSkips(candidate []junit.Case, before map[string]int) {
 		}
 		c.result.Skipped = named(c.result.Skipped, test.ID)
 	}
+}
+
+// refuseEmpty names the trusted files that ran no test now and did before.
+func (c *comparer) refuseEmpty(candidate []junit.Case, before map[string]int, files []string) {
+	for _, test := range candidate {
+		if test.WholeFile && test.Status == junit.Skipped && before[test.ID] == 0 && isOneOf(test.Name, files) {
+			c.result.Skipped = named(c.result.Skipped, test.ID)
+		}
+	}
+}
+
+// isOneOf reports whether a name is the path of a file, which a runner may give from
+// the root of the file system.
+func isOneOf(name string, files []string) bool {
+	for _, file := range files {
+		if name == file || strings.HasSuffix(name, "/"+file) {
+			return true
+		}
+	}
+	return false
 }
 
 func named(list *v1alpha1.TestNames, id string) *v1alpha1.TestNames {

@@ -8,7 +8,8 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/junit"
 )
 
-// cases reads "+a -b ~c !d.js": passed, failed, skipped, and a file that failed.
+// cases reads "+a -b ~c !d.js ?e.js": passed, failed, skipped, a file that failed and
+// one that ran no test.
 func cases(text string) []junit.Case {
 	var all []junit.Case
 	for word := range strings.FieldsSeq(text) {
@@ -20,6 +21,8 @@ func cases(text string) []junit.Case {
 			c.Status = junit.Skipped
 		case '!':
 			c.WholeFile = true
+		case '?':
+			c.WholeFile, c.Status = true, junit.Skipped
 		}
 		all = append(all, c)
 	}
@@ -54,10 +57,13 @@ func TestCompare(t *testing.T) {
 		{"no test of such a file may be skipped", "!f.js", "+a ~b", 0, 0, "", "", "b"},
 		{"unless it was skipped before", "!f.js ~b", "+a ~b", 0, 0, "", "", ""},
 		{"a skipped test is named once", "!f.js -a", "~a +b", 1, 0, "", "", "a"},
+		{"a file of tests runs none, and another has tests of its names", "+a", "+a ?/workspace/test/a.test.js", 1, 1, "", "", "/workspace/test/a.test.js"},
+		{"a helper never ran tests", "+a ?test/helper.js", "+a ?test/helper.js", 1, 1, "", "", ""},
+		{"a new helper judges nothing", "+a", "+a ?test/new.js", 1, 1, "", "", ""},
 		{"a file is no stand-in for a test", "+f.js", "!f.js", 1, 0, "f.js", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Compare("Base/suite", cases(c.trusted), cases(c.candidate))
+			got := Compare("Base/suite", cases(c.trusted), cases(c.candidate), []string{"test/a.test.js", "test/helper.js"})
 			if got.Expected != c.expected || got.Passed != c.passed ||
 				list(got.Missing) != c.missing || list(got.Failing) != c.failing || list(got.Skipped) != c.skipped {
 				t.Errorf("got %+v: missing %q, failing %q, skipped %q", got, list(got.Missing), list(got.Failing), list(got.Skipped))
@@ -68,7 +74,7 @@ func TestCompare(t *testing.T) {
 
 func TestCompareNamesAFewAndCountsAll(t *testing.T) {
 	many := strings.Repeat("+a\x1b[31m ", 30)
-	got := Compare("Base/suite", cases(many), nil)
+	got := Compare("Base/suite", cases(many), nil, nil)
 	if got.Missing.Count != 30 || len(got.Missing.Names) != maxNames || strings.Contains(list(got.Missing), "\x1b") {
 		t.Errorf("got %+v", got.Missing)
 	}

@@ -37,8 +37,20 @@ func (m *machine) compare(command string, status *v1alpha1.CommandStatus, report
 		return
 	}
 	if with, ok := comparedWith[command]; ok {
-		status.Comparison = verdict.Compare(with, m.attempt.results[with], report.Cases)
+		status.Comparison = verdict.Compare(with, m.attempt.results[with], report.Cases, m.filesBehind(with))
 	}
+}
+
+// filesBehind are the test files that a trusted suite ran and that the candidate has
+// unchanged. What the regressionTest commit adds was not in the base's suite.
+func (m *machine) filesBehind(with string) []string {
+	var paths []string
+	for _, file := range m.attempt.Source.Protected {
+		if file.InBase && with == verdict.BaseSuite {
+			paths = append(paths, file.Path)
+		}
+	}
+	return paths
 }
 
 // intact fails if what judges the candidate is not on its VM's disk as it is in the
@@ -202,5 +214,5 @@ func reported(twins []sentinel.Twin, trusted []junit.Case, report *junit.Report)
 			status.Reported++
 		}
 	}
-	return status, verdict.Compare(verdict.RegressionTestResult, trusted, copies)
+	return status, verdict.Compare(verdict.RegressionTestResult, trusted, copies, nil)
 }

@@ -21,6 +21,8 @@ type ProtectedFile struct {
 	Path string `json:"path"`
 	// ID of its blob.
 	ID string `json:"id"`
+	// InBase is true if the base has it too.
+	InBase bool `json:"inBase,omitempty"`
 }
 
 // protectedOf refuses a candidate that changes what judges it, and returns what it
@@ -38,7 +40,7 @@ func protectedOf(r request, trees []wireTree, listings map[v1alpha1.TreeName][]f
 			if refused := rules.Check(listing(listings[wanted.Name])); refused != nil {
 				return nil, &wireRefusal{Detail: refused.Detail, Subject: refused.Subject, Message: refused.Message}
 			}
-			return readable(rules.Files()), nil
+			return readable(rules.Files(), listings[v1alpha1.TreeBase]), nil
 		}
 	}
 	return nil, nil
@@ -60,7 +62,11 @@ func listing(files []file) []protect.File {
 }
 
 // readable keeps the regular files that the broker can read back, within the limits.
-func readable(files []protect.File) []ProtectedFile {
+func readable(files []protect.File, base []file) []ProtectedFile {
+	ids := map[string]string{}
+	for _, f := range base {
+		ids[f.path] = f.id
+	}
 	var out []ProtectedFile
 	var total int64
 	for _, f := range files {
@@ -68,7 +74,7 @@ func readable(files []protect.File) []ProtectedFile {
 			continue
 		}
 		total += f.Size
-		out = append(out, ProtectedFile{Path: f.Path, ID: f.ID})
+		out = append(out, ProtectedFile{Path: f.Path, ID: f.ID, InBase: ids[f.Path] == f.ID})
 	}
 	return out
 }

@@ -179,12 +179,17 @@ func TestACandidateThatChangesWhatJudgesItIsRefused(t *testing.T) {
 
 func TestProtectedFilesAreToldWithTheirIDs(t *testing.T) {
 	r := newRepo(t)
-	base, regression, candidate := r.three(map[string]string{"test/big.bin": strings.Repeat("x", 1<<20+1), "test/link": "-> big.bin"})
+	base, regression, candidate := r.three(map[string]string{
+		"test/big.bin": strings.Repeat("x", 1<<20+1), "test/link": "-> big.bin", "test/old.test.js": "an older test",
+	})
 	s, err := read(t, &Reader{}, r.bundle(candidate), proofOf(base, regression, candidate))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []ProtectedFile{{Path: "test/bug.test.js", ID: r.git("", "rev-parse", candidate+":test/bug.test.js")}}
+	want := []ProtectedFile{
+		{Path: "test/bug.test.js", ID: r.git("", "rev-parse", candidate+":test/bug.test.js")},
+		{Path: "test/old.test.js", ID: r.git("", "rev-parse", base+":test/old.test.js"), InBase: true},
+	}
 	if !slices.Equal(s.Protected, want) {
 		t.Errorf("got %+v, want %+v: what the broker can read back", s.Protected, want)
 	}

@@ -90,7 +90,7 @@ func (k kit) judge(t *testing.T, c candidate) v1alpha1.Outcome {
 		v1alpha1.TreeBase: tree(base, '1'), v1alpha1.TreeRegressionTest: tree(regression, '2'), v1alpha1.TreeCandidate: tree(changed, '3'),
 	}}
 	for _, file := range rules.Files() {
-		src.Protected = append(src.Protected, source.ProtectedFile{Path: file.Path, ID: file.ID})
+		src.Protected = append(src.Protected, source.ProtectedFile{Path: file.Path, ID: file.ID, InBase: base[file.Path] != ""})
 	}
 	prepared, err := engine.Prepare(src, profile, proof.Targets)
 	if err != nil {

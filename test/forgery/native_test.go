@@ -113,6 +113,7 @@ func (n *native) run(c hypervisor.Config, e brokerproto.Exec) fake.Reply {
 	}
 	if e.Report {
 		result.Report = readReport(filepath.Join(report, filepath.Base(brokerproto.ReportFile)))
+		result.Report.Data = bytes.ReplaceAll(result.Report.Data, []byte(dir), []byte(brokerproto.Workspace))
 	}
 	return fake.Reply{Result: result}
 }
