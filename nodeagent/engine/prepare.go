@@ -54,6 +54,12 @@ func Prepare(src *source.Source, profile v1alpha1.ZTProfileSpec, targets []v1alp
 	if err != nil {
 		return nil, fmt.Errorf("selecting a runtime: %w", err)
 	}
+	// What depends on the runtime: environment markers, and which wheels it can install.
+	for _, name := range TreeOrder {
+		if err := ecosystem.Fits(src.Trees[name].Root, prepared.Detection, prepared.Runtime); err != nil {
+			return nil, inTree(name, err)
+		}
+	}
 	prepared.Plan = ecosystem.PlanFor(prepared.Detection, prepared.Runtime, paths(targets), mirrorURL)
 	return &prepared, nil
 }
