@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 )
@@ -116,7 +117,16 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, report []byte) {
-		c, err := Parse(report)
+		read, err := Read(report)
+		c := read.Counts
+		for _, test := range read.Cases {
+			if len(test.ID) > MaxID || len(test.Name) > MaxID || !utf8.ValidString(test.ID) {
+				t.Fatalf("a test with the id %q", test.ID)
+			}
+		}
+		if len(read.Cases) > MaxCases || int(c.Tests) < len(read.Cases) {
+			t.Fatalf("%d tests, counted %+v", len(read.Cases), c)
+		}
 		if err != nil && c != (v1alpha1.ReportCounts{}) {
 			t.Fatalf("an error with counts: %+v", c)
 		}

@@ -140,7 +140,11 @@ func (r *Rules) governed() map[string]bool {
 	return folders
 }
 
+// changed names a path, a field, or what is around one that may not be shown.
 func changed(subject, message string) *refusal.Refusal {
+	for refusal.Subject(subject) == "" && strings.ContainsAny(subject, "/.") {
+		subject = subject[:strings.LastIndexAny(subject, "/.")]
+	}
 	return refusal.New(v1alpha1.DetailProtectedPathChanged, subject, message)
 }
 

@@ -103,6 +103,16 @@ func TestLeavesFixesPossible(t *testing.T) {
 	}
 }
 
+func TestNamesTheFolderOfAPathThatMayNotBeShown(t *testing.T) {
+	for name, want := range map[string]string{
+		"tests/x y/conftest.py": "tests", "src/\u202e/.mocharc.yml": "src", "\u202e.pth": "",
+	} {
+		if subject, named := check(t, func(f map[string]string) { f[name] = "forged" }); !named || subject != want {
+			t.Errorf("%q: named %v, %q, want %q", name, named, subject, want)
+		}
+	}
+}
+
 func TestAModeIsPartOfAFile(t *testing.T) {
 	listing := tree(trusted)
 	for i := range listing {

@@ -16,6 +16,7 @@ func TestManifest(t *testing.T) {
 		{"the same scripts in another order", `"test":"node --test","build":"tsc"`, `"build":"tsc","test":"node --test"`, ""},
 		{"the test script", `node --test`, `true`, "scripts.test"},
 		{"a script before the test", `"build":"tsc"`, `"build":"tsc","pretest":"node forge.js"`, "scripts.pretest"},
+		{"a script whose name may not be shown", `"build":"tsc"`, `"build":"tsc","test:unit":"true"`, "scripts"},
 		{"a script removed", `,"build":"tsc"`, ``, "scripts.build"},
 		{"a runner's options", `"bail":0`, `"bail":0,"testPathIgnorePatterns":["bug"]`, "jest.testPathIgnorePatterns"},
 		{"options of a runner that was not configured", `"jest"`, `"mocha":{"require":"./forge.js"},"jest"`, "mocha"},
