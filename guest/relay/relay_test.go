@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -86,9 +87,14 @@ func wantRead(t *testing.T, conn net.Conn, want string) {
 func wantEnd(t *testing.T, conn net.Conn) {
 	t.Helper()
 	n, err := conn.Read(make([]byte, 1))
-	if timeout, is := err.(net.Error); n != 0 || err == nil || is && timeout.Timeout() {
+	if n != 0 || err == nil || timedOut(err) {
 		t.Fatalf("read %d bytes, %v; want the end", n, err)
 	}
+}
+
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 var loopback = net.IPv4(127, 0, 0, 1)
@@ -141,10 +147,8 @@ func TestStopEndsEverything(t *testing.T) {
 		t.Fatal("stop does not return")
 	}
 	for _, conn := range []net.Conn{joined, waiting, host} {
-		if _, err := io.Copy(io.Discard, conn); err != nil {
-			if timeout, is := err.(net.Error); is && timeout.Timeout() {
-				t.Error("a connection outlived the session")
-			}
+		if _, err := io.Copy(io.Discard, conn); timedOut(err) {
+			t.Error("a connection outlived the session")
 		}
 	}
 	if _, err := net.Dial("tcp4", w.worker); err == nil {

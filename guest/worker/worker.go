@@ -166,7 +166,7 @@ func ending(result *brokerproto.ExecResult, status shim.Status) error {
 	case isNotFound(status.Failed):
 		return ErrNotFound
 	default:
-		return fmt.Errorf("%w: %s: %s", ErrContainer, status.Failed, crunSays())
+		return fmt.Errorf("%w: %w: %s", ErrContainer, status.Failed, crunSays())
 	}
 	return nil
 }

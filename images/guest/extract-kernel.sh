@@ -3,6 +3,7 @@
 # without the decompressor in the guest.
 set -eu
 magic=$(printf '\050\265\057\375')
+# shellcheck disable=SC2013 # numbers
 for offset in $(LC_ALL=C grep -obUaF "$magic" "$1" | cut -d : -f 1); do
 	# What follows the frame is no zstd, which zstd reports after it has written the payload.
 	tail -c "+$((offset + 1))" "$1" | zstd -dcq >"$2" 2>/dev/null || true

@@ -35,6 +35,7 @@ copy_modules() {
 	shift
 	for module in "$@"; do
 		modprobe -d "$packages" -S "$kernel" --show-depends "$module" >"$depends"
+		# shellcheck disable=SC2013 # paths without blanks; a pipe would lose the count
 		for file in $(sed -n 's/^insmod \([^ ]*\).*/\1/p' "$depends"); do
 			name=$(basename "${file%%.ko*}")
 			[ -z "$(find "$root/modules" -name "*-$name.ko")" ] || continue

@@ -26,11 +26,11 @@ var free = set(
 func Manifest(trusted, candidate []byte) *refusal.Refusal {
 	was, err := boundedjson.ParseObject(trusted, manifestLimits)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // for detection to refuse
 	}
 	is, err := boundedjson.ParseObject(candidate, manifestLimits)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // for detection to refuse
 	}
 	keys := append(slices.Clone(was.Keys()), is.Keys()...)
 	for _, key := range keys {

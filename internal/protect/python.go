@@ -26,7 +26,7 @@ func Pyproject(trusted, candidate []byte) *refusal.Refusal {
 	was, errWas := parseTOML(trusted)
 	is, errIs := parseTOML(candidate)
 	if errWas != nil || errIs != nil {
-		return nil // for detection to refuse
+		return nil //nolint:nilerr // for detection to refuse
 	}
 	for _, key := range keysOf(was, is) {
 		if key != "tool" && !freeTables[key] && differ(was[key], is[key]) {

@@ -39,7 +39,9 @@ func TestOnlyAWholeAnswerOfTheAuditorIsTaken(t *testing.T) {
 	}{
 		{"a list", func(w http.ResponseWriter, _ *http.Request) { write(w, list) }, ""},
 		{"an error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); write(w, list) }, "status 500"},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", 302) }, "redirects"},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
+		}, "redirects"},
 		{"half a list", func(w http.ResponseWriter, _ *http.Request) { write(w, list[:10]) }, "EOF"},
 		{"a broken promise", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "100"); write(w, list) }, "follows"},
 		{"large headers", func(w http.ResponseWriter, _ *http.Request) {
