@@ -31,6 +31,7 @@ needed() {
 		/usr/sbin/sysctl procps
 		/etc/ssl/certs/ca-certificates.crt ca-certificates
 	LIST
+	python3 -c 'import ensurepip, venv' 2>/dev/null || echo /usr/lib/python3-venv-is-missing python3-venv
 	engine_answers || echo /usr/bin/buildah buildah
 }
 

@@ -84,6 +84,9 @@ alone() {
 # tool_dir NAME VERSION prints the folder that holds a tool built by hack/tools.sh.
 tool_dir() { printf '%s/tools/%s-%s' "$CACHE" "$1" "$2"; }
 
+# python_tools_dir prints the folder of uv and pytest, an environment that cannot be moved.
+python_tools_dir() { tool_dir python "uv-$UV_VERSION-pytest-$PYTEST_VERSION"; }
+
 # use_tools puts the project's own tools first on PATH.
 use_tools() {
 	PATH=$KUBE_DIR:$(tool_dir helm "$HELM_VERSION"):$(tool_dir crane "$CRANE_VERSION"):$PATH

@@ -50,10 +50,12 @@ tagged() {
 
 verify() { "$ROOT/hack/verify.sh"; }
 
-# unit: everything but the suites that need more than Go. The chart's tests render it with Helm.
+# unit: everything but the suites that need more than Go. The chart's tests render it with Helm; detection, plans and
+# forgeries are compared with what the real package managers and runners do.
 unit() {
 	local packages
-	"$ROOT/hack/tools.sh" helm
+	"$ROOT/hack/tools.sh" helm python-tools
+	PATH=$(python_tools_dir)/bin:$PATH
 	packages=$(cd "$ROOT" && go list ./... | grep -vE '/test/(envtest|vm|proxy|cluster)$')
 	# shellcheck disable=SC2086 # one word per package
 	go_test '' $packages

@@ -37,8 +37,26 @@ build_hyperkube() {
 	mv "$KUBE_DIR/hyperkube.part" "$KUBE_DIR/hyperkube"
 }
 
+# A Python environment of its own: the machine's is left as it is.
+python_tools() {
+	local dir
+	dir=$(python_tools_dir)
+	[[ ! -x $dir/bin/uv ]] || return 0
+	step "install uv $UV_VERSION and pytest $PYTEST_VERSION" install_python_tools "$dir"
+}
+
+install_python_tools() {
+	rm -rf "$1"
+	mkdir -p "${1%/*}"
+	python3 -m venv "$1"
+	# Last, because its presence says that all is installed.
+	"$1/bin/python" -m pip install -q --disable-pip-version-check "pytest==$PYTEST_VERSION"
+	"$1/bin/python" -m pip install -q --disable-pip-version-check "uv==$UV_VERSION"
+}
+
 build() {
 	case $1 in
+	python-tools) python_tools ;;
 	kubernetes) kubernetes ;;
 	helm) go_tool helm "$HELM_VERSION" helm.sh/helm/v4/cmd/helm ;;
 	crane) go_tool crane "$CRANE_VERSION" github.com/google/go-containerregistry/cmd/crane ;;
@@ -49,5 +67,5 @@ build() {
 	esac
 }
 
-[[ $# -gt 0 ]] || set -- crane kubernetes helm kube-router coredns golangci-lint
+[[ $# -gt 0 ]] || set -- crane kubernetes helm kube-router coredns golangci-lint python-tools
 for name in "$@"; do build "$name"; done

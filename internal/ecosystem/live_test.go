@@ -84,7 +84,7 @@ func newWorld(t *testing.T, wheel []byte) *world {
 	t.Helper()
 	python, err := exec.Command("python3", "-I", "-c", "import sys, venv, pip; print(sys.executable)").Output()
 	if err != nil {
-		t.Skip("there is no python3 with venv and pip")
+		t.Fatal("there is no python3 with venv and pip")
 	}
 	w := &world{t: t, dir: t.TempDir()}
 	w.tree = filepath.Join(w.dir, "tree")
@@ -312,6 +312,6 @@ func TestAFlippedDigestFailsTheInstallation(t *testing.T) {
 func needs(t *testing.T, eco v1alpha1.Ecosystem) {
 	t.Helper()
 	if _, err := exec.LookPath("uv"); err != nil && eco == v1alpha1.EcosystemUV {
-		t.Skip("uv is not installed")
+		t.Fatal("uv is not installed")
 	}
 }

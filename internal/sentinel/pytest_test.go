@@ -26,7 +26,7 @@ def test_cuts():
 func pytest(t *testing.T, module string) (Twin, map[string]junit.Status) {
 	t.Helper()
 	if err := exec.Command("python3", "-c", "import pytest").Run(); err != nil {
-		t.Skipf("python3 has no pytest: %v", err)
+		t.Fatalf("python3 has no pytest: %v", err)
 	}
 	dir := t.TempDir()
 	twin, err := New("test_cut.py", []byte(pythonTest), []string{"test_keeps", "test_cuts"}, rand.Reader)

@@ -57,7 +57,7 @@ func (b *builder) write(t testing.TB, root *Node) string {
 func mount(t *testing.T, image string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("mounting needs root")
+		t.Fatal("mounting needs root")
 	}
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "erofs", "-o", "loop,ro", image, dir).CombinedOutput(); err != nil {

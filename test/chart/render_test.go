@@ -10,7 +10,7 @@ import (
 func TestTheKustomizeBasesAreRenderedFromTheChart(t *testing.T) {
 	fresh := t.TempDir()
 	if _, err := exec.LookPath("helm"); err != nil {
-		t.Skip("helm is not in PATH: hack/tools.sh helm builds it")
+		t.Fatal("helm is not in PATH: hack/tools.sh helm builds it")
 	}
 	if out, err := exec.Command("../../config/render.sh", fresh).CombinedOutput(); err != nil {
 		t.Fatalf("config/render.sh: %v\n%s", err, out)

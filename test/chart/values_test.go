@@ -19,7 +19,7 @@ import (
 func demoProfile(t *testing.T, environment ...string) (v1alpha1.ZTProfile, error) {
 	t.Helper()
 	if _, err := exec.LookPath("helm"); err != nil {
-		t.Skip("helm is not in PATH: hack/tools.sh helm builds it")
+		t.Fatal("helm is not in PATH: hack/tools.sh helm builds it")
 	}
 	cache := t.TempDir()
 	var references strings.Builder

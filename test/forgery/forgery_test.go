@@ -46,7 +46,7 @@ func TestForgeriesAreTold(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			for _, argv := range k.needs {
 				if err := exec.Command(argv[0], argv[1:]...).Run(); err != nil {
-					t.Skipf("the fixtures need %q: %v", argv, err)
+					t.Fatalf("the fixtures need %q: %v", argv, err)
 				}
 			}
 			all := k.candidates(t)

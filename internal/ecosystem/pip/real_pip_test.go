@@ -122,7 +122,7 @@ func realPip(t *testing.T, contents []string) ([]byte, parsed) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("python3 is not installed")
+		t.Fatal("python3 is not installed")
 	}
 	input, err := json.Marshal(contents)
 	if err != nil {
@@ -135,7 +135,7 @@ func realPip(t *testing.T, contents []string) ([]byte, parsed) {
 	output, err := cmd.Output()
 	if err != nil {
 		if strings.Contains(complaint.String(), "No module named") {
-			t.Skip("python3 has no pip")
+			t.Fatal("python3 has no pip")
 		}
 		t.Fatalf("%v\n%s", err, complaint.String())
 	}

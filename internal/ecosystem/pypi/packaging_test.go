@@ -99,7 +99,7 @@ func ask(t *testing.T, q question) answer {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("python3 is not installed")
+		t.Fatal("python3 is not installed")
 	}
 	input, err := json.Marshal(q)
 	if err != nil {
@@ -112,7 +112,7 @@ func ask(t *testing.T, q question) answer {
 	output, err := cmd.Output()
 	if err != nil {
 		if strings.Contains(complaint.String(), "No module named") {
-			t.Skip("python3 has no pip")
+			t.Fatal("python3 has no pip")
 		}
 		t.Fatalf("%v\n%s", err, complaint.String())
 	}

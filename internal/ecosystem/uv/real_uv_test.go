@@ -17,7 +17,7 @@ import (
 func TestWalksAsUVExports(t *testing.T) {
 	uv, err := exec.LookPath("uv")
 	if err != nil {
-		t.Skip("uv is not installed")
+		t.Fatal("uv is not installed")
 	}
 	fixture := map[string]string{}
 	for _, name := range []string{"pyproject.toml", Lockfile} {
