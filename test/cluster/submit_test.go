@@ -30,6 +30,12 @@ const (
 // may spoil first.
 func repository(t *testing.T, change func(t *testing.T, base string)) string {
 	t.Helper()
+	return repositoryOf(t, fixture, change)
+}
+
+// repositoryOf is the same for another fixture.
+func repositoryOf(t *testing.T, fixture string, change func(t *testing.T, base string)) string {
+	t.Helper()
 	source := t.TempDir()
 	if err := os.CopyFS(source, os.DirFS(fixture)); err != nil {
 		t.Fatal(err)
