@@ -62,7 +62,9 @@ func acceleratorArgs(a v1alpha1.Accelerator) []string {
 	if a == v1alpha1.AcceleratorKVM {
 		return []string{"-accel", "kvm", "-cpu", "host"}
 	}
-	return []string{"-accel", "tcg,thread=multi", "-cpu", tcgCPU}
+	// One thread for all vCPUs: with one for each, QEMU 10 was seen to let a halted
+	// vCPU sleep through its wake-up, and the guest with it.
+	return []string{"-accel", "tcg,thread=single", "-cpu", tcgCPU}
 }
 
 // networkArgs gives provisioning its one forward. Without a port there is no

@@ -28,7 +28,7 @@ func verification() hypervisor.Config {
 }
 
 func TestArgsOfProvisioningAreExactlyTheSpecifiedOnes(t *testing.T) {
-	want := `-machine q35 -accel tcg,thread=multi -cpu Nehalem-v1,+pdpe1gb,vendor=AuthenticAMD -smp 2 -m 2048
+	want := `-machine q35 -accel tcg,thread=single -cpu Nehalem-v1,+pdpe1gb,vendor=AuthenticAMD -smp 2 -m 2048
 -nodefaults -no-user-config -display none -no-reboot -serial none -bios qboot.rom
 -sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny
 -netdev user,id=net0,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:40123-:7480
