@@ -298,7 +298,12 @@ var Catalogue = []Section{
 		{
 			DetailInstallFailed, ResultProvisioningFailed,
 			"The package manager could not install the locked dependencies.",
-			"Read the command's outputTail: a digest that does not match, a package that is gone, or a request that the policy denied (see status.egress).",
+			"Read the command's outputTail: a package that is gone, or one that has no wheel for the runtime.",
+		},
+		{
+			DetailArtifactHashMismatch, ResultProvisioningFailed,
+			"The package manager refused a file: its bytes have another digest than the lockfile names.",
+			"Do not retry. Compare the lockfile's digest of the file that subject or the command's outputTail names with the registry's; if the lockfile is wrong, make it anew, else report it to the registry.",
 		},
 		{
 			DetailRegistryFailed, ResultProvisioningFailed,

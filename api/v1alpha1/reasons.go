@@ -137,4 +137,5 @@ const (
 	DetailCacheAuditMissing        Detail = "cache_audit_missing"
 	DetailRegistryFailed           Detail = "registry_failed"
 	DetailRequestDenied            Detail = "request_denied"
+	DetailArtifactHashMismatch     Detail = "artifact_hash_mismatch"
 )

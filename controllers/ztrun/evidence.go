@@ -2,9 +2,12 @@ package ztrun
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/lockindex"
+	"github.com/ai-dossier/zt-operator/internal/refusal"
 )
 
 // breached is the outcome of a run in which something got past the policy or the
@@ -17,13 +20,18 @@ func breached(egress *v1alpha1.EgressStatus, cache *v1alpha1.CacheAudit, outcome
 			Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailEgressViolation, Subject: "egress",
 			Message: fmt.Sprintf("Squid let out requests that the policy does not admit: %d; first: %s", egress.Audit.Violations, firstViolation(egress.Audit)),
 		}
-	case cache != nil && cache.Rejected > 0 && outcome.Detail != v1alpha1.DetailInstallFailed:
+	case cache != nil && cache.Rejected > 0 && !uninstalled(outcome.Detail):
 		return &v1alpha1.Outcome{
 			Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailCacheAuditFailed, Subject: "cacheAudit",
 			Message: fmt.Sprintf("the mirror held files that no lockfile of the run names with these bytes: %d; first: %s", cache.Rejected, firstFinding(cache)),
 		}
 	}
 	return nil
+}
+
+// uninstalled is true of an installation that the package manager itself ended.
+func uninstalled(detail v1alpha1.Detail) bool {
+	return detail == v1alpha1.DetailInstallFailed || detail == v1alpha1.DetailArtifactHashMismatch
 }
 
 func firstViolation(a *v1alpha1.EgressAudit) string {
@@ -73,7 +81,7 @@ func cacheUnaudited(e *v1alpha1.ExecutionStatus) string {
 		return "the audit of the mirror's cache does not add up"
 	}
 	for i := range e.Trees {
-		if name := e.Trees[i].Name; installed(e.Trees[i]) && !slices.Contains(audit.Trees, name) {
+		if name := e.Trees[i].Name; installed(e.Trees[i]) && e.Trees[i].State != v1alpha1.TreeCancelled && !slices.Contains(audit.Trees, name) {
 			return fmt.Sprintf("the mirror's cache was not checked after tree %s was provisioned", name)
 		}
 	}
@@ -83,9 +91,16 @@ func cacheUnaudited(e *v1alpha1.ExecutionStatus) string {
 // explained names what kept an installation from its packages, if the evidence beside
 // the command shows it.
 func explained(o v1alpha1.Outcome, egress *v1alpha1.EgressStatus, cache *v1alpha1.CacheAudit) v1alpha1.Outcome {
-	switch {
+	switch file, mismatch := otherBytes(cache); {
+	case mismatch:
+		o.Detail = v1alpha1.DetailArtifactHashMismatch
+		if subject := refusal.Subject(path.Base(file)); subject != "" {
+			o.Message, o.Subject = o.Subject+": "+o.Message, subject
+		}
+		o.Message += fmt.Sprintf("; the mirror held %s with other bytes than the lockfile names", file)
 	case cache != nil && cache.Rejected > 0:
-		o.Message += fmt.Sprintf("; the mirror held files with other bytes than the lockfile names: %d; first: %s", cache.Rejected, firstFinding(cache))
+		o.Message += fmt.Sprintf("; the mirror held files that no lockfile names: %d; first: %s", cache.Rejected, firstFinding(cache))
+	case o.Detail == v1alpha1.DetailArtifactHashMismatch:
 	case egress != nil && egress.Failed > 0:
 		o.Detail = v1alpha1.DetailRegistryFailed
 		o.Message += fmt.Sprintf("; requests that the registries did not answer: %d", egress.Failed)
@@ -94,4 +109,18 @@ func explained(o v1alpha1.Outcome, egress *v1alpha1.EgressStatus, cache *v1alpha
 		o.Message += fmt.Sprintf("; requests that the policy denied: %d", egress.Denied)
 	}
 	return o
+}
+
+// otherBytes is the first file of the mirror's cache whose digest is another one than
+// the lockfiles name.
+func otherBytes(cache *v1alpha1.CacheAudit) (file string, found bool) {
+	if cache == nil {
+		return "", false
+	}
+	for _, f := range cache.Findings {
+		if string(f.Finding) == string(lockindex.HashMismatch) {
+			return f.Artifact, true
+		}
+	}
+	return "", false
 }

@@ -49,7 +49,7 @@ func decide(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) v1a
 		return *breach
 	case e.Failure != nil:
 		return outcome
-	case outcome.Detail == v1alpha1.DetailInstallFailed:
+	case uninstalled(outcome.Detail):
 		return explained(outcome, run.Status.Egress, e.CacheAudit)
 	case !final:
 		return incomplete(outcome.Subject, "the execution finished without evidence for a verdict: "+outcome.Message)

@@ -63,6 +63,7 @@ func TestDecide(t *testing.T) {
 	uncached := proven().Object()
 	uncached.CacheAudit = nil
 	clean := run.DeepCopy()
+	unnamed := &v1alpha1.CacheAudit{Rejected: 1, Findings: []v1alpha1.RejectedArtifact{{Artifact: "ms/ms-9.9.9.tgz", Finding: "not_in_lock"}}}
 	uninstalled := func(cache *v1alpha1.CacheAudit) *v1alpha1.ExecutionStatus {
 		e := proven().Object()
 		e.Trees = e.Trees[:1]
@@ -71,6 +72,8 @@ func TestDecide(t *testing.T) {
 		e.CacheAudit = cache
 		return e
 	}
+	eintegrity := uninstalled(nil)
+	eintegrity.Trees[0].Commands[0].OutputTail = "npm error code EINTEGRITY"
 	networked := proven().Object()
 	networked.Trees[1].NetworkInVerification = ptr.To(true)
 	for name, tc := range map[string]struct {
@@ -116,7 +119,13 @@ func TestDecide(t *testing.T) {
 			with(func(e *v1alpha1.EgressStatus) { e.Denied = 1 }), uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRequestDenied,
 		},
 		"an installation that refused other bytes than its lockfile's": {
-			with(func(e *v1alpha1.EgressStatus) { e.Denied = 1 }), uninstalled(rejected.CacheAudit), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed,
+			with(func(e *v1alpha1.EgressStatus) { e.Denied = 1 }), uninstalled(rejected.CacheAudit), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailArtifactHashMismatch,
+		},
+		"an installation that refused bytes which another tree's lockfile names": {
+			with(func(e *v1alpha1.EgressStatus) { e.Failed = 1 }), eintegrity, v1alpha1.ResultProvisioningFailed, v1alpha1.DetailArtifactHashMismatch,
+		},
+		"an installation that failed beside a file of no lockfile": {
+			clean, uninstalled(unnamed), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed,
 		},
 		"a file that no lockfile names is a failure":  {run, rejected, v1alpha1.ResultExecutionFailed, v1alpha1.DetailCacheAuditFailed},
 		"a cache that was not audited proves nothing": {run, uncached, v1alpha1.ResultInconclusive, v1alpha1.DetailCacheAuditMissing},

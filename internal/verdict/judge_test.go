@@ -136,6 +136,15 @@ func TestTheGoodExecutionIsReproducedAndFixed(t *testing.T) {
 	}
 }
 
+// saying fails with a text.
+func saying(text string) func(v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+	return func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
+		c = failing(c)
+		c.OutputTail = text
+		return c
+	}
+}
+
 func TestJudge(t *testing.T) {
 	timedOut := func(c v1alpha1.CommandStatus) v1alpha1.CommandStatus {
 		c.ExitCode, c.TimedOut, c.Classification, c.Problem = nil, true, v1alpha1.ClassFailed, "its time limit ended it"
@@ -173,6 +182,10 @@ func TestJudge(t *testing.T) {
 		}), v1alpha1.ResultInconclusive, v1alpha1.DetailCommandInconclusive, "Candidate/suite"},
 
 		{"an installation fails", change("Base/install", failing), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed, "Base/install"},
+		{"npm refuses a file by its digest", change("Base/install", saying("npm error code EINTEGRITY\nnpm error sha512-AA integrity checksum failed")), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailArtifactHashMismatch, "Base/install"},
+		{"pip refuses a file by its digest", change("Candidate/install", saying("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.")), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailArtifactHashMismatch, "Candidate/install"},
+		{"uv refuses a file by its digest", change("Base/install", saying("Hash mismatch for `iniconfig==2.1.0`")), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailArtifactHashMismatch, "Base/install"},
+		{"a rebuild that talks of digests", change("Base/rebuild", saying("npm error code EINTEGRITY")), v1alpha1.ResultExecutionFailed, v1alpha1.DetailRebuildFailed, "Base/rebuild"},
 		{"an installation runs out of time", change("Candidate/install", timedOut), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallTimedOut, "Candidate/install"},
 		{"a rebuild fails", change("Base/rebuild", failing), v1alpha1.ResultExecutionFailed, v1alpha1.DetailRebuildFailed, "Base/rebuild"},
 		{"a rebuild runs out of time", change("RegressionTest/rebuild", timedOut), v1alpha1.ResultExecutionFailed, v1alpha1.DetailRebuildFailed, "RegressionTest/rebuild"},

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 )
@@ -64,10 +65,27 @@ func setupMeaning(s step, c *v1alpha1.CommandStatus, class v1alpha1.Classificati
 		o.Result, o.Detail = v1alpha1.ResultExecutionFailed, v1alpha1.DetailRebuildFailed
 	case c.TimedOut:
 		o.Result, o.Detail = v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallTimedOut
+	case refusedBytes(c):
+		o.Result, o.Detail = v1alpha1.ResultProvisioningFailed, v1alpha1.DetailArtifactHashMismatch
 	default:
 		o.Result, o.Detail = v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed
 	}
 	return o
+}
+
+// hashErrors are how npm, pip and uv say that a file has another digest than the
+// lockfile names.
+var hashErrors = []string{"code EINTEGRITY", "DO NOT MATCH THE HASHES", "Hash mismatch for"}
+
+// refusedBytes reads the package manager's own error. It is a guest's text, so it only
+// chooses between names of one and the same failure.
+func refusedBytes(c *v1alpha1.CommandStatus) bool {
+	for _, text := range hashErrors {
+		if strings.Contains(c.OutputTail, text) {
+			return true
+		}
+	}
+	return false
 }
 
 func testMeaning(tree v1alpha1.TreeName, command string, passed bool, subject string) *v1alpha1.Outcome {
