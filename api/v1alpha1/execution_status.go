@@ -29,7 +29,7 @@ type ExecutionStatus struct {
 	State ExecutionState `json:"state"`
 
 	// activity is what the agent is doing now, for people.
-	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Activity string `json:"activity,omitempty"`
 
@@ -46,7 +46,7 @@ type ExecutionStatus struct {
 	// +optional
 	Source *SourceStatus `json:"source,omitempty"`
 
-	// trees are the executed trees, in order of execution.
+	// trees are the executed trees, in the order they were started.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=3
@@ -119,16 +119,18 @@ const (
 
 // TreeState is how far the VM of a tree is.
 //
-// +kubebuilder:validation:Enum=Booting;Provisioning;Switching;Verifying;Destroyed
+// +kubebuilder:validation:Enum=Booting;Provisioning;Switching;Verifying;Destroyed;Cancelled
 type TreeState string
 
-// The states of a tree's VM, in order.
+// The states of a tree's VM, in order. The last two are ends: Cancelled, if its VM was
+// destroyed because another tree had decided the run.
 const (
 	TreeBooting      TreeState = "Booting"
 	TreeProvisioning TreeState = "Provisioning"
 	TreeSwitching    TreeState = "Switching"
 	TreeVerifying    TreeState = "Verifying"
 	TreeDestroyed    TreeState = "Destroyed"
+	TreeCancelled    TreeState = "Cancelled"
 )
 
 // TreeStatus is the record of one tree in its own VM.

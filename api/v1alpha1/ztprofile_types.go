@@ -64,6 +64,15 @@ type ZTProfileSpec struct {
 	// +optional
 	VM VMSpec `json:"vm,omitempty"`
 
+	// parallelTrees is how many trees of a run are executed at once, each in a VM of
+	// its own. The vm pod requests the resources of so many VMs; 3 gives the fastest
+	// verdict. Only one tree at a time installs its dependencies.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3
+	// +optional
+	ParallelTrees int32 `json:"parallelTrees,omitempty"`
+
 	// worker bounds the container that repository code runs in.
 	// +kubebuilder:default={}
 	// +optional

@@ -71,7 +71,7 @@ func TestTheVMPodCarriesTheVMsResourcesAndNothingElse(t *testing.T) {
 	w, run := readyWorld(t)
 	half := resource.MustParse("500m")
 	edit(w, builders.Profile("default").Object(), func(p *v1alpha1.ZTProfile) {
-		p.Spec.VM.CPURequest = &half
+		p.Spec.VM.CPURequest, p.Spec.ParallelTrees = &half, 3
 		p.Spec.NodeSelector = map[string]string{"pool": "vms"}
 	})
 	w.toVMPod()
@@ -81,12 +81,12 @@ func TestTheVMPodCarriesTheVMsResourcesAndNothingElse(t *testing.T) {
 	}
 	got := pod.Spec.Containers[0].Resources
 	for what, pair := range map[string][2]string{
-		"cpu request":    {got.Requests.Cpu().String(), "500m"},
-		"cpu limit":      {got.Limits.Cpu().String(), "2"},
-		"memory request": {got.Requests.Memory().String(), "2304Mi"},
-		"memory limit":   {got.Limits.Memory().String(), "2304Mi"},
-		"disk request":   {got.Requests.StorageEphemeral().String(), "4Gi"},
-		"disk limit":     {got.Limits.StorageEphemeral().String(), "4Gi"},
+		"cpu request":    {got.Requests.Cpu().String(), "1500m"},
+		"cpu limit":      {got.Limits.Cpu().String(), "6"},
+		"memory request": {got.Requests.Memory().String(), "6912Mi"},
+		"memory limit":   {got.Limits.Memory().String(), "6912Mi"},
+		"disk request":   {got.Requests.StorageEphemeral().String(), "12Gi"},
+		"disk limit":     {got.Limits.StorageEphemeral().String(), "12Gi"},
 		"baked label":    {pod.Spec.NodeSelector["baked.zt.ai-dossier.org/default"], "0123456789abcdef"},
 		"own selector":   {pod.Spec.NodeSelector["pool"], "vms"},
 		"run uid":        {pod.Labels[v1alpha1.RunUIDLabel], string(run.UID)},

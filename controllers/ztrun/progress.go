@@ -12,13 +12,13 @@ import (
 const lastTree = v1alpha1.TreeCandidate
 
 // allSatisfy reports whether every tree that the execution will ever have passes a
-// check: a verdict may need fewer than three.
+// check: a verdict may need fewer than three, and nothing of a cancelled one.
 func allSatisfy(e *v1alpha1.ExecutionStatus, check func(v1alpha1.TreeStatus) bool) bool {
 	if e == nil || len(e.Trees) == 0 {
 		return false
 	}
 	for _, tree := range e.Trees {
-		if !check(tree) {
+		if tree.State != v1alpha1.TreeCancelled && !check(tree) {
 			return false
 		}
 	}
@@ -54,6 +54,8 @@ func verifying(tree v1alpha1.TreeStatus) bool {
 	return tree.State == v1alpha1.TreeVerifying || tree.State == v1alpha1.TreeDestroyed
 }
 
+func ranToItsEnd(tree v1alpha1.TreeStatus) bool { return tree.State == v1alpha1.TreeDestroyed }
+
 func withoutNetwork(tree v1alpha1.TreeStatus) bool {
 	return tree.NetworkInVerification != nil && !*tree.NetworkInVerification
 }
@@ -64,7 +66,7 @@ func provisioned(s *scope) finding {
 	case e == nil || len(e.Trees) == 0:
 		return notReached()
 	case allSatisfy(e, installed):
-		return reached(v1alpha1.DetailProvisioned, "trees that installed their dependencies: %d", len(e.Trees))
+		return reached(v1alpha1.DetailProvisioned, "trees that installed their dependencies: %d", count(e, installed))
 	}
 	return standing(metav1.ConditionFalse, v1alpha1.DetailProvisioning, "trees that installed their dependencies: %d", count(e, installed))
 }
@@ -79,7 +81,7 @@ func isolated(s *scope) finding {
 	}):
 		return standing(metav1.ConditionFalse, v1alpha1.DetailNetworkPresent, "a VM had a network device while repository code ran")
 	case allSatisfy(e, withoutNetwork):
-		return reached(v1alpha1.DetailNoNetwork, "VMs that had no network device while repository code ran: %d of %[1]d", len(e.Trees))
+		return reached(v1alpha1.DetailNoNetwork, "VMs that had no network device while repository code ran: %d of %[1]d", count(e, withoutNetwork))
 	}
 	return standing(metav1.ConditionUnknown, v1alpha1.DetailNotReached,
 		"VMs that had no network device while repository code ran: %d so far", count(e, withoutNetwork))
@@ -88,13 +90,12 @@ func isolated(s *scope) finding {
 func verified(s *scope) finding {
 	e := s.execution()
 	if o := s.run.Status.Outcome; o != nil && isVerdict(o.Result) && e != nil {
-		return reached(v1alpha1.DetailVerified, "every test command was classified without doubt; trees: %d", len(e.Trees))
+		return reached(v1alpha1.DetailVerified, "every test command was classified without doubt; trees: %d", count(e, ranToItsEnd))
 	}
 	if e == nil || !slices.ContainsFunc(e.Trees, verifying) {
 		return notReached()
 	}
-	done := count(e, func(t v1alpha1.TreeStatus) bool { return t.State == v1alpha1.TreeDestroyed })
-	return standing(metav1.ConditionFalse, v1alpha1.DetailVerifying, "trees that ran their commands: %d", done)
+	return standing(metav1.ConditionFalse, v1alpha1.DetailVerifying, "trees that ran their commands: %d", count(e, ranToItsEnd))
 }
 
 // runPhase is the run's state in one word.

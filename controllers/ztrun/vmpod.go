@@ -21,7 +21,7 @@ const (
 	podGraceSeconds = 5
 )
 
-// vmPod is the pod whose requests, cgroup and network namespace are the VM's. It
+// vmPod is the pod whose requests, cgroup and network namespace are the VMs'. It
 // holds one container that does nothing.
 func (r *Reconciler) vmPod(s *scope) *corev1.Pod {
 	pod := r.runPod(s, v1alpha1.RoleVM, holderUID)
@@ -33,20 +33,22 @@ func (r *Reconciler) vmPod(s *scope) *corev1.Pod {
 	pod.Spec.NodeSelector[key] = value
 	withoutDNS(pod)
 	container := r.runContainer("holder", r.HolderImage)
-	container.Resources = vmResources(s.profile.Spec.VM)
+	container.Resources = vmResources(s.profile.Spec.VM, s.profile.Spec.ParallelTrees)
 	pod.Spec.Containers = []corev1.Container{container}
 	return pod
 }
 
-// vmResources are the VM's: the scheduler reserves them and the cgroup binds them.
-func vmResources(vm v1alpha1.VMSpec) corev1.ResourceRequirements {
-	cpus := *resource.NewQuantity(int64(vm.CPUs), resource.DecimalSI)
+// vmResources are those of the VMs that run at once: the scheduler reserves them and
+// the cgroup binds them.
+func vmResources(vm v1alpha1.VMSpec, parallelTrees int32) corev1.ResourceRequirements {
+	vms := int64(max(1, parallelTrees))
+	cpus := *resource.NewQuantity(int64(vm.CPUs)*vms, resource.DecimalSI)
 	request := cpus
 	if vm.CPURequest != nil {
-		request = *vm.CPURequest
+		request = *resource.NewMilliQuantity(vm.CPURequest.MilliValue()*vms, resource.DecimalSI)
 	}
-	memory := *resource.NewQuantity(int64(vm.MemoryMiB+qemuOverheadMiB)<<20, resource.BinarySI)
-	disk := *resource.NewQuantity(int64(vm.DiskMiB)<<20, resource.BinarySI)
+	memory := *resource.NewQuantity(int64(vm.MemoryMiB+qemuOverheadMiB)*vms<<20, resource.BinarySI)
+	disk := *resource.NewQuantity(int64(vm.DiskMiB)*vms<<20, resource.BinarySI)
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
 			corev1.ResourceCPU: request, corev1.ResourceMemory: memory, corev1.ResourceEphemeralStorage: disk,

@@ -44,8 +44,8 @@ type Host struct {
 	RunNamespace string
 	// Runs holds one folder for each live session.
 	Runs *safepath.Dir
-	// FirstVMUID is the first of the user ids, one a session, that VMs and source
-	// readers run as. Nothing else on the node may use this range.
+	// FirstVMUID is the first of the user ids, a few for each session, that VMs and
+	// source readers run as. Nothing else on the node may use this range.
 	FirstVMUID uint32
 
 	Engine   *engine.Engine

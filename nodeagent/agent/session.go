@@ -24,21 +24,32 @@ import (
 // session is one attempt of one run on this node, from the first byte of its
 // source until nothing of it is left.
 type session struct {
-	host    *Host
-	log     logr.Logger
-	key     types.NamespacedName
-	uid     types.UID
-	attempt int32
-	vmUID   uint32
-	name    string
-	view    *view
-	record  *engine.Record
-	cancel  context.CancelCauseFunc
+	host     *Host
+	log      logr.Logger
+	key      types.NamespacedName
+	uid      types.UID
+	attempt  int32
+	firstUID uint32
+	name     string
+	view     *view
+	record   *engine.Record
+	cancel   context.CancelCauseFunc
 
 	dir    *safepath.Dir
 	pod    Pod
 	source *source.Source
 	locks  map[v1alpha1.TreeName]*lockindex.Index
+}
+
+// uidsPerSession are one user id for the source reader, and one for each tree's VM.
+const uidsPerSession = 1 + uint32(len(engine.TreeOrder))
+
+// vmUIDs are the user ids of the session's VMs, in the order of the trees.
+func (s *session) vmUIDs() (uids [len(engine.TreeOrder)]uint32) {
+	for i := range uids {
+		uids[i] = s.firstUID + 1 + uint32(i)
+	}
+	return uids
 }
 
 func newSession(host *Host, log logr.Logger, run *v1alpha1.ZTRun, slot int, cancel context.CancelCauseFunc) *session {
@@ -52,9 +63,9 @@ func newSession(host *Host, log logr.Logger, run *v1alpha1.ZTRun, slot int, canc
 	}
 	return &session{
 		host: host, log: log, key: keyOf(run), uid: run.UID, attempt: run.Status.Attempt, cancel: cancel,
-		vmUID: host.FirstVMUID + uint32(slot),
-		name:  strconv.Itoa(slot),
-		view:  newView(run), record: engine.NewRecord(record),
+		firstUID: host.FirstVMUID + uint32(slot)*uidsPerSession,
+		name:     strconv.Itoa(slot),
+		view:     newView(run), record: engine.NewRecord(record),
 	}
 }
 
@@ -107,7 +118,7 @@ func (s *session) execute(ctx context.Context) error {
 		return err
 	}
 	return withCause(ctx, s.host.Engine.Execute(ctx, &engine.Attempt{
-		Dir: s.dir, UID: s.vmUID,
+		Dir: s.dir, UIDs: s.vmUIDs(),
 		Proof: run.Spec.Proof, Profile: baked.Spec, Accelerator: baked.Accelerator,
 		Clocks:   engine.ClocksFor(baked.Accelerator, limits, run.Spec.Limits),
 		Manifest: baked.Manifest, Source: s.source, Prepared: prepared,
@@ -155,7 +166,7 @@ func (s *session) prepare(ctx context.Context, run *v1alpha1.ZTRun, baked *Baked
 	if err != nil {
 		return nil, err
 	}
-	s.source, err = s.host.Source.Read(ctx, bundle, run.Spec.Proof, s.dir.Path(), s.vmUID)
+	s.source, err = s.host.Source.Read(ctx, bundle, run.Spec.Proof, s.dir.Path(), s.firstUID)
 	if err != nil {
 		return nil, fmt.Errorf("reading the source: %w", err)
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 
@@ -11,8 +10,6 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem"
-	"github.com/ai-dossier/zt-operator/internal/junit"
-	"github.com/ai-dossier/zt-operator/internal/verdict"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/image"
 	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
@@ -54,8 +51,9 @@ type Disks interface {
 type Attempt struct {
 	// Dir is this attempt's own folder, passable for UID.
 	Dir *safepath.Dir
-	// UID is the user and group that QEMU runs as, this attempt's alone.
-	UID uint32
+	// UIDs are the users and groups that the trees' QEMUs run as, in TreeOrder; they are
+	// this attempt's alone.
+	UIDs [trees]uint32
 
 	Proof       v1alpha1.Proof
 	Profile     v1alpha1.ZTProfileSpec
@@ -79,42 +77,27 @@ type Attempt struct {
 
 	Record *Record
 
-	// results are the tests that the trusted trees reported, by Tree/command.
-	results map[string][]junit.Case
+	results *results
+	turn    turn
 }
 
-// Execute runs the trees in order, each in a fresh VM, until the evidence is
-// final. A nil error means that the record says all there is to say; an error
-// means that the attempt ended without full evidence (see OutcomeOf).
-func (e *Engine) Execute(ctx context.Context, a *Attempt) error {
-	a.Record.Update(func(s *v1alpha1.ExecutionStatus) { s.State = v1alpha1.ExecutionRunning })
-	a.results = map[string][]junit.Case{}
-	for _, name := range TreeOrder {
-		if err := e.executeTree(ctx, a, name); err != nil {
-			return fmt.Errorf("tree %s: %w", name, err)
+// execute takes a tree through both phases of its own VM.
+func (m *machine) execute(ctx context.Context) (err error) {
+	state := v1alpha1.TreeDestroyed
+	defer func() {
+		if errors.Is(context.Cause(ctx), errDecided) {
+			state = v1alpha1.TreeCancelled
 		}
-		if _, final := verdict.Judge(a.Record.Snapshot(), a.Proof); final {
-			return nil
-		}
-	}
-	return nil
-}
+		err = errors.Join(err, m.destroy(state))
+	}()
 
-func (e *Engine) executeTree(ctx context.Context, a *Attempt, name v1alpha1.TreeName) (err error) {
-	m, err := newMachine(ctx, e, a, name)
-	if err != nil {
+	if err := m.makeDisks(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.destroy()) }()
-
 	if err := m.boot(ctx); err != nil {
 		return err
 	}
-	ok, err := m.provision(ctx)
-	if err != nil {
-		return err
-	}
-	if err := m.auditCache(ctx, ok); err != nil || !ok {
+	if ok, err := m.provision(ctx); err != nil || !ok {
 		return err
 	}
 	if err := m.switchPhase(ctx); err != nil {

@@ -106,17 +106,20 @@ func TestExecuteStopsWhenTheAnswerIsFinal(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t)
-			h.guest.Exec = tc.exec
-			record, _, err := h.execute(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(record.Trees) != tc.trees {
-				t.Errorf("%d trees, want %d", len(record.Trees), tc.trees)
-			}
-			if outcome, final := verdict.Judge(record, proof); outcome.Result != tc.want || !final {
-				t.Errorf("judged %+v (final %v), want %s", outcome, final, tc.want)
+			for parallel := range int32(trees) {
+				h := newHost(t)
+				h.parallel = parallel + 1
+				h.guest.Exec = tc.exec
+				record, _, err := h.execute(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if h.parallel == 1 && len(record.Trees) != tc.trees {
+					t.Errorf("%d trees, want %d", len(record.Trees), tc.trees)
+				}
+				if outcome, final := verdict.Judge(record, proof); outcome.Result != tc.want || !final {
+					t.Errorf("%d at once: judged %+v (final %v), want %s", h.parallel, outcome, final, tc.want)
+				}
 			}
 		})
 	}

@@ -27,18 +27,27 @@ var comparedWith = map[string]string{
 }
 
 // compare keeps what a trusted tree reported, and holds a candidate's report against
-// it. A report that cannot be read has no comparison, and its command no result.
-func (m *machine) compare(command string, status *v1alpha1.CommandStatus, report *junit.Report) {
+// it, once the trusted tree has one. A report that cannot be read has no comparison,
+// and its command no result.
+func (m *machine) compare(ctx context.Context, command string, status *v1alpha1.CommandStatus, report *junit.Report) error {
 	if report == nil {
-		return
+		return nil
 	}
 	if m.tree != v1alpha1.TreeCandidate {
-		m.attempt.results[string(m.tree)+"/"+command] = report.Cases
-		return
+		m.attempt.results.put(string(m.tree)+"/"+command, report.Cases)
+		return nil
 	}
-	if with, ok := comparedWith[command]; ok {
-		status.Comparison = verdict.Compare(with, m.attempt.results[with], report.Cases, m.filesBehind(with))
+	with, ok := comparedWith[command]
+	if !ok {
+		return nil
 	}
+	m.doing("waiting for the results of " + with)
+	before, err := m.attempt.results.wait(ctx, with)
+	if err != nil {
+		return err
+	}
+	status.Comparison = verdict.Compare(with, before, report.Cases, m.filesBehind(with))
+	return nil
 }
 
 // filesBehind are the test files that a trusted suite ran and that the candidate has
@@ -114,11 +123,14 @@ func blobID(content []byte) string {
 // the suite would run the twins too; and none if the candidate was found wanting
 // without it.
 func (m *machine) sentinel(ctx context.Context) error {
-	if outcome, final := verdict.Judge(m.attempt.Record.Snapshot(), m.attempt.Proof); final {
-		m.attempt.Record.activity(m.doing(string(outcome.Detail)))
+	if _, final := verdict.Judge(m.attempt.Record.Snapshot(), m.attempt.Proof); final {
 		return nil
 	}
-	twins, err := m.plant(ctx)
+	before, err := m.attempt.results.wait(ctx, verdict.RegressionTestResult)
+	if err != nil {
+		return err
+	}
+	twins, err := m.plant(ctx, titlesOf(before))
 	if err != nil {
 		return fmt.Errorf("planting the sentinel: %w", err)
 	}
@@ -130,15 +142,14 @@ func (m *machine) sentinel(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", command.Name, err)
 	}
 	if report != nil {
-		status.Sentinel, status.Comparison = reported(twins, m.attempt.results[verdict.RegressionTestResult], report)
+		status.Sentinel, status.Comparison = reported(twins, before, report)
 	}
 	m.update(func(t *v1alpha1.TreeStatus) { t.Commands = append(t.Commands, status) })
 	return nil
 }
 
 // plant puts a twin beside each target that can have one.
-func (m *machine) plant(ctx context.Context) ([]sentinel.Twin, error) {
-	titles := titlesOf(m.attempt.results[verdict.RegressionTestResult])
+func (m *machine) plant(ctx context.Context, titles []string) ([]sentinel.Twin, error) {
 	var twins []sentinel.Twin
 	for _, file := range m.attempt.Source.Protected {
 		if !sentinel.Plantable(file.Path) || !m.isTarget(file.Path) {

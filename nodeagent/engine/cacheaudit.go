@@ -68,7 +68,7 @@ func (m *machine) auditCache(ctx context.Context, provisioned bool) error {
 	if a.Cache == nil {
 		return nil
 	}
-	a.Record.activity(m.doing("checking the mirror's cache"))
+	m.doing("checking the mirror's cache")
 	listing, cancel := context.WithTimeout(ctx, cacheAuditTimeout)
 	defer cancel()
 	artifacts, err := a.Cache.List(listing)
@@ -92,7 +92,9 @@ func (m *machine) auditCache(ctx context.Context, provisioned bool) error {
 // executed are the trees whose provisioning has begun, this one included.
 func (m *machine) executed() (names []v1alpha1.TreeName) {
 	for _, tree := range m.attempt.Record.Snapshot().Trees {
-		names = append(names, tree.Name)
+		if tree.State != v1alpha1.TreeBooting {
+			names = append(names, tree.Name)
+		}
 	}
 	return names
 }

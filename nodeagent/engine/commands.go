@@ -16,14 +16,29 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 )
 
-// provision runs the provisioning plan. It is false if a command did not succeed:
-// then there is nothing to verify, and the record says why.
+// provision waits for the proxy and for its turn, runs the provisioning plan and has
+// the mirror's cache audited. It is false if a command did not succeed: then there is
+// nothing to verify, and the record says why.
 func (m *machine) provision(ctx context.Context) (bool, error) {
-	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeProvisioning })
-	m.attempt.Record.activity(m.doing("waiting for the package proxy"))
+	m.doing("waiting for the package proxy")
 	if err := m.attempt.ProxyReady(ctx); err != nil {
 		return false, fail(v1alpha1.DetailProxyNotReady, err)
 	}
+	m.doing("waiting until another tree is provisioned")
+	leave, err := m.attempt.turn.enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeProvisioning })
+	ok, err := m.install(ctx)
+	if err != nil {
+		return false, err
+	}
+	return ok, m.auditCache(ctx, ok)
+}
+
+func (m *machine) install(ctx context.Context) (bool, error) {
 	start := m.engine.Clock.Now()
 	ok, err := m.run(ctx, m.attempt.Prepared.Plan.Provisioning, m.attempt.Clocks.Provisioning)
 	took := m.engine.Clock.Since(start)
@@ -52,7 +67,9 @@ func (m *machine) run(ctx context.Context, commands []ecosystem.Command, timeout
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", command.Name, err)
 		}
-		m.compare(command.Name, &status, report)
+		if err := m.compare(ctx, command.Name, &status, report); err != nil {
+			return false, err
+		}
 		m.update(func(t *v1alpha1.TreeStatus) { t.Commands = append(t.Commands, status) })
 		if !command.Report && status.Classification != v1alpha1.ClassSucceeded {
 			return false, nil
@@ -69,7 +86,7 @@ func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout t
 			return v1alpha1.CommandStatus{}, nil, err
 		}
 	}
-	m.attempt.Record.activity(m.doing(strings.Join(command.Argv, " ")))
+	m.doing(strings.Join(command.Argv, " "))
 	start := m.engine.Clock.Now()
 	result, err := m.conn.Exec(ctx, brokerproto.Exec{
 		Argv: command.Argv, Env: command.Env, Network: command.Network,

@@ -48,6 +48,7 @@ type host struct {
 	proxyReady func(context.Context) error
 	clocks     Clocks
 	cache      *Cache
+	parallel   int32
 }
 
 func newHost(t *testing.T) *host {
@@ -85,13 +86,15 @@ func (h *host) execute(ctx context.Context) (*v1alpha1.ExecutionStatus, []*fake.
 }
 
 func (h *host) attempt() *Attempt {
+	uid := uint32(os.Getuid())
 	runtime := v1alpha1.Runtime{Name: "node-22", Language: v1alpha1.LanguageNode, Version: "22.0.0"}
 	detection := ecosystem.Detection{Ecosystem: v1alpha1.EcosystemNPM, Packages: 1}
 	return &Attempt{
-		Dir: h.dir, UID: uint32(os.Getuid()), Proof: proof,
+		Dir: h.dir, UIDs: [3]uint32{uid, uid, uid}, Proof: proof,
 		Profile: v1alpha1.ZTProfileSpec{
-			VM:     v1alpha1.VMSpec{CPUs: 2, MemoryMiB: 1024, DiskMiB: 512},
-			Worker: v1alpha1.WorkerSpec{PIDs: 64, MemoryMiB: 512, TmpMiB: 64},
+			ParallelTrees: h.parallel,
+			VM:            v1alpha1.VMSpec{CPUs: 2, MemoryMiB: 1024, DiskMiB: 512},
+			Worker:        v1alpha1.WorkerSpec{PIDs: 64, MemoryMiB: 512, TmpMiB: 64},
 		},
 		Accelerator: v1alpha1.AcceleratorTCG,
 		Clocks:      h.clocks,
@@ -108,7 +111,7 @@ func (h *host) attempt() *Attempt {
 			Detection: detection, Runtime: runtime,
 			Plan: ecosystem.PlanFor(detection, runtime, []string{target}, mirrorURL),
 		},
-		Pod: pod{}, Trees: trees{}, Disks: disks{h.diskErr},
+		Pod: pod{}, Trees: treeDisks{}, Disks: disks{h.diskErr},
 		DialMirror: func(context.Context) (net.Conn, error) { return nil, errors.New("no mirror in this test") },
 		ProxyReady: h.proxyReady, Cache: h.cache,
 		Record: NewRecord(v1alpha1.ExecutionStatus{
@@ -128,9 +131,9 @@ func (pod) Dial(context.Context, int) (net.Conn, error) {
 	return nil, errors.New("no forward in this test")
 }
 
-type trees struct{}
+type treeDisks struct{}
 
-func (trees) Disk(_ context.Context, name v1alpha1.TreeName, path string) error {
+func (treeDisks) Disk(_ context.Context, name v1alpha1.TreeName, path string) error {
 	return os.WriteFile(path, []byte(name), 0o444)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
@@ -34,16 +35,17 @@ var dirNames = map[v1alpha1.TreeName]string{
 
 const treeSuffix = ".erofs"
 
-// newMachine makes the VM's directory and disks. On an error nothing is left.
-func newMachine(ctx context.Context, e *Engine, a *Attempt, tree v1alpha1.TreeName) (_ *machine, err error) {
+// newMachine enters the tree in the record. Nothing of its VM exists yet.
+func newMachine(e *Engine, a *Attempt, tree v1alpha1.TreeName) (*machine, error) {
 	root, ok := a.Manifest.Runtimes[a.Prepared.Runtime.Name]
 	if !ok {
 		return nil, fail(v1alpha1.DetailProfileImageMissing, fmt.Errorf("runtime %s is not baked", a.Prepared.Runtime.Name))
 	}
 	m := &machine{engine: e, attempt: a, tree: tree, name: dirNames[tree]}
 	dir := filepath.Join(a.Dir.Path(), m.name)
+	uid := a.UIDs[slices.Index(TreeOrder[:], tree)]
 	m.config = hypervisor.Config{
-		Dir: dir, UID: a.UID, GID: a.UID,
+		Dir: dir, UID: uid, GID: uid,
 		CPUs: int(a.Profile.VM.CPUs), MemoryMiB: int(a.Profile.VM.MemoryMiB),
 		Accelerator: a.Accelerator,
 		Scope:       brokerproto.ScopeContainer,
@@ -56,32 +58,24 @@ func newMachine(ctx context.Context, e *Engine, a *Attempt, tree v1alpha1.TreeNa
 		Tree:   dir + treeSuffix,
 		Socket: filepath.Join(dir, "b.sock"),
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.remove())
-		}
-	}()
 	m.begin()
-	if err := m.makeDisks(ctx); err != nil {
-		return nil, err
-	}
 	return m, nil
 }
 
 func (m *machine) begin() {
 	source := m.attempt.Source.Trees[m.tree]
 	m.attempt.Record.Update(func(s *v1alpha1.ExecutionStatus) {
-		s.Activity = m.doing("preparing the VM")
 		s.Trees = append(s.Trees, v1alpha1.TreeStatus{
 			Name: m.tree, Commit: source.Commit, Tree: source.TreeID, Files: int32(source.Files),
 			State: v1alpha1.TreeBooting,
 		})
 	})
+	m.doing("preparing the VM")
 }
 
 func (m *machine) makeDisks(ctx context.Context) error {
 	a := m.attempt
-	dir, err := a.Dir.MkdirPrivate(m.name, a.UID, a.UID)
+	dir, err := a.Dir.MkdirPrivate(m.name, m.config.UID, m.config.GID)
 	if err != nil {
 		return fail(v1alpha1.DetailNodeError, fmt.Errorf("making the VM's directory: %w", err))
 	}
@@ -89,7 +83,7 @@ func (m *machine) makeDisks(ctx context.Context) error {
 	if err := a.Trees.Disk(ctx, m.tree, m.config.Tree); err != nil {
 		return fail(v1alpha1.DetailNodeError, fmt.Errorf("building the tree's disk: %w", err))
 	}
-	if err := a.Disks.NewDisk(ctx, a.Manifest, m.config.Disk, a.UID); err != nil {
+	if err := a.Disks.NewDisk(ctx, a.Manifest, m.config.Disk, m.config.UID); err != nil {
 		return fail(v1alpha1.DetailNodeError, fmt.Errorf("making the run disk: %w", err))
 	}
 	return nil
@@ -97,7 +91,7 @@ func (m *machine) makeDisks(ctx context.Context) error {
 
 // boot starts the VM in provisioning and waits for its hello.
 func (m *machine) boot(ctx context.Context) error {
-	m.attempt.Record.activity(m.doing("booting the VM"))
+	m.doing("booting the VM")
 	took, err := m.launch(ctx, brokerproto.PhaseProvisioning)
 	if err != nil {
 		return fail(v1alpha1.DetailVMBootFailed, err)
@@ -109,7 +103,7 @@ func (m *machine) boot(ctx context.Context) error {
 // switchPhase powers the guest off and relaunches it on the same disk without the
 // forward. The guest's answer is not trusted: what counts is that QEMU is gone.
 func (m *machine) switchPhase(ctx context.Context) error {
-	m.attempt.Record.activity(m.doing("cutting the VM off from every network"))
+	m.doing("cutting the VM off from every network")
 	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeSwitching })
 	start := m.engine.Clock.Now()
 	if err := m.powerOff(ctx); err != nil {
@@ -162,8 +156,10 @@ func (m *machine) stop() error {
 	return nil
 }
 
-// destroy ends the VM and removes all it left on the node.
-func (m *machine) destroy() error {
+// destroy ends the VM and removes all it left on the node. Its last state tells
+// whether it had come to its own end.
+func (m *machine) destroy(state v1alpha1.TreeState) error {
+	m.doing("")
 	start := m.engine.Clock.Now()
 	err := errors.Join(m.stop(), m.remove())
 	if err != nil {
@@ -171,7 +167,7 @@ func (m *machine) destroy() error {
 	}
 	took := m.engine.Clock.Since(start)
 	m.update(func(t *v1alpha1.TreeStatus) {
-		t.State = v1alpha1.TreeDestroyed
+		t.State = state
 		t.Timings.DestroyMillis = took.Milliseconds()
 	})
 	return nil
@@ -183,7 +179,7 @@ func (m *machine) remove() error {
 
 func (m *machine) update(change func(*v1alpha1.TreeStatus)) { m.attempt.Record.tree(m.tree, change) }
 
-func (m *machine) doing(what string) string { return fmt.Sprintf("%s: %s", m.tree, what) }
+func (m *machine) doing(what string) { m.attempt.Record.activity(m.tree, what) }
 
 func (m *machine) stderr() string {
 	if text := m.process.Stderr(); text != "" {

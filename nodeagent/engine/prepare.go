@@ -13,8 +13,11 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
 )
 
+// trees is how many trees a regression proof has.
+const trees = 3
+
 // TreeOrder is the order in which the trees of a regression proof are executed.
-var TreeOrder = []v1alpha1.TreeName{v1alpha1.TreeBase, v1alpha1.TreeRegressionTest, v1alpha1.TreeCandidate}
+var TreeOrder = [trees]v1alpha1.TreeName{v1alpha1.TreeBase, v1alpha1.TreeRegressionTest, v1alpha1.TreeCandidate}
 
 // Prepared is what the trees need: one ecosystem, one runtime and one plan for all
 // of them.

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/safetext"
 )
 
 // Record is an attempt's execution status while it grows. It is safe for
@@ -11,12 +13,13 @@ import (
 type Record struct {
 	mu      sync.Mutex
 	status  v1alpha1.ExecutionStatus
+	doing   map[v1alpha1.TreeName]string
 	changed chan struct{}
 }
 
 // NewRecord starts a record from a first status.
 func NewRecord(status v1alpha1.ExecutionStatus) *Record {
-	return &Record{status: status, changed: make(chan struct{}, 1)}
+	return &Record{status: status, doing: map[v1alpha1.TreeName]string{}, changed: make(chan struct{}, 1)}
 }
 
 // Update changes the record and wakes whoever publishes it.
@@ -40,9 +43,21 @@ func (r *Record) Snapshot() *v1alpha1.ExecutionStatus {
 // Changed receives after updates; several may share one value.
 func (r *Record) Changed() <-chan struct{} { return r.changed }
 
-// activity says what is being done now, for people.
-func (r *Record) activity(text string) {
-	r.Update(func(s *v1alpha1.ExecutionStatus) { s.Activity = text })
+// maxActivity is the status field's bound, in bytes.
+const maxActivity = 512
+
+// activity says what a tree's VM does now, for people; nothing once it is gone.
+func (r *Record) activity(tree v1alpha1.TreeName, text string) {
+	r.Update(func(s *v1alpha1.ExecutionStatus) {
+		r.doing[tree] = text
+		var all []string
+		for _, name := range TreeOrder {
+			if r.doing[name] != "" {
+				all = append(all, string(name)+": "+r.doing[name])
+			}
+		}
+		s.Activity = safetext.Line(strings.Join(all, "; "), maxActivity)
+	})
 }
 
 // tree changes the record of one tree, which must exist.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,6 +29,8 @@ type sandbox struct {
 	uid                uint32
 	exe                string
 	readTime, diskTime time.Duration
+	// disks are built one at a time: each is diskName until it is collected.
+	disks sync.Mutex
 }
 
 const (
@@ -83,6 +86,8 @@ func (b *sandbox) read(ctx context.Context, wanted request, bundle []byte) (*par
 }
 
 func (b *sandbox) disk(ctx context.Context, tree, path string) error {
+	b.disks.Lock()
+	defer b.disks.Unlock()
 	wanted := request{Disk: tree}
 	output, err := b.child(ctx, b.diskTime, wanted, nil)
 	if err == nil {

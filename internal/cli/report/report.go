@@ -75,7 +75,7 @@ func trees(b *strings.Builder, e *v1alpha1.ExecutionStatus) {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", lead, safe(c.Name), safe(result(c)), exit(c), tests(c.Report), millis(c.DurationMillis))
 			lead = "\t\t"
 		}
-		if len(tree.Commands) == 0 {
+		if len(tree.Commands) == 0 || tree.State == v1alpha1.TreeCancelled {
 			fmt.Fprintf(tw, "%s\t-\t%s\t\t\t\n", lead, safe(string(tree.State)))
 		}
 	}
