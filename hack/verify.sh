@@ -41,7 +41,7 @@ go_lint() {
 	cd "$ROOT" && golangci-lint run --build-tags "$(suite_tags)" ./...
 }
 
-suite_tags() { echo envtest,vm,proxy,cluster; }
+suite_tags() { echo envtest,vm,proxy,cluster,images; }
 
 shell_lint() { git -C "$ROOT" ls-files -z '*.sh' .ci/run | (cd "$ROOT" && xargs -0 shellcheck); }
 

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs/erofstest"
 )
 
 // builder holds the content of the files it made.
@@ -54,53 +55,19 @@ func (b *builder) write(t testing.TB, root *Node) string {
 	return path
 }
 
-func mount(t *testing.T, image string) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Fatal("mounting needs root")
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "erofs", "-o", "loop,ro", image, dir).CombinedOutput(); err != nil {
-		t.Fatalf("the kernel does not mount the image: %s", out)
-	}
-	t.Cleanup(func() { exec.Command("umount", dir).Run() })
-	return dir
-}
-
 // describe renders what the kernel sees below a folder, content as its hash.
 func describe(t *testing.T, dir string) []string {
 	t.Helper()
 	var lines []string
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := os.Lstat(path)
-		if err != nil {
-			return err
-		}
-		name, _ := filepath.Rel(dir, path)
-		st := info.Sys().(*syscall.Stat_t)
-		line := fmt.Sprintf("%q %v %d:%d links=%d time=%d", name, info.Mode(), st.Uid, st.Gid, st.Nlink, info.ModTime().Unix())
+	for _, e := range erofstest.List(t, dir) {
+		line := fmt.Sprintf("%q %v %d:%d links=%d time=%d", e.Path, e.Mode, e.UID, e.GID, e.Links, e.Modified.Unix())
 		switch {
-		case info.Mode().IsRegular():
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			line += fmt.Sprintf(" %d %x", len(content), fnv(content))
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			line += fmt.Sprintf(" -> %x", fnv([]byte(target)))
+		case e.Mode.IsRegular():
+			line += fmt.Sprintf(" %d %x", len(e.Content), fnv([]byte(e.Content)))
+		case e.Mode&fs.ModeSymlink != 0:
+			line += fmt.Sprintf(" -> %x", fnv([]byte(e.Content)))
 		}
 		lines = append(lines, line)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	sort.Strings(lines)
 	return lines
@@ -204,7 +171,7 @@ func TestTheKernelSeesTheTree(t *testing.T) {
 		"deep": folder(map[string]*Node{"er": folder(map[string]*Node{"est": shared})}),
 	})
 	image := b.write(t, root)
-	got, want := describe(t, mount(t, image)), b.want(root)
+	got, want := describe(t, erofstest.Mount(t, image)), b.want(root)
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		for i := range min(len(got), len(want)) {
 			if got[i] != want[i] {
@@ -224,7 +191,7 @@ func TestEveryNameIsFound(t *testing.T) {
 			entries[strings.Repeat(string([]byte{byte(c)}), 100)] = b.file("b")
 		}
 	}
-	dir := mount(t, b.write(t, folder(entries)))
+	dir := erofstest.Mount(t, b.write(t, folder(entries)))
 	for name := range entries {
 		if _, err := os.Lstat(dir + "/" + name); err != nil {
 			t.Errorf("%q: %v", name, err)
@@ -305,7 +272,7 @@ func TestPackIsWhatTheKernelReads(t *testing.T) {
 	if err := Pack(path, files, Options{UID: 1000, GID: 1000}); err != nil {
 		t.Fatal(err)
 	}
-	dir := mount(t, path)
+	dir := erofstest.Mount(t, path)
 	for name, want := range files {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs/erofstest"
 )
 
 func worker(t *testing.T) []byte {
@@ -58,7 +58,7 @@ func TestBakeIsTheSameBytesOnEveryNode(t *testing.T) {
 
 func TestBakedRootHoldsWhatTheImageHas(t *testing.T) {
 	m := mustBake(t, newStore(t), newRegistry(t).profile(worker(t)))
-	mounted := mount(t, m.Runtimes["node-22"].Path)
+	mounted := erofstest.Mount(t, m.Runtimes["node-22"].Path)
 	for _, path := range []string{"workspace", "opt/ztfc", "ztfc/report", "tmp", "proc", "dev", "sys"} {
 		if info, err := os.Stat(filepath.Join(mounted, path)); err != nil || !info.IsDir() {
 			t.Errorf("mount point %s: %v", path, err)
@@ -77,20 +77,6 @@ func TestBakedRootHoldsWhatTheImageHas(t *testing.T) {
 	if node.ModTime().Unix() != 0 {
 		t.Errorf("modified %v, want the epoch", node.ModTime())
 	}
-}
-
-// mount shows an image's content; it needs root and a kernel with erofs.
-func mount(t *testing.T, image string) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("mounting needs root")
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "erofs", "-o", "loop,ro", image, dir).CombinedOutput(); err != nil {
-		t.Skipf("this kernel does not mount erofs: %s", out)
-	}
-	t.Cleanup(func() { exec.Command("umount", dir).Run() })
-	return dir
 }
 
 func TestManifestNamesEverything(t *testing.T) {

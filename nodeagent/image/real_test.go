@@ -1,8 +1,9 @@
+//go:build images
+
 package image
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs/erofstest"
 )
 
 // pushLayout uploads the one image of an OCI layout folder.
@@ -42,12 +45,9 @@ func (r *testRegistry) pushLayout(dir, repository string) string {
 }
 
 // TestTheProjectsImagesBake bakes the images that hack/images/build.sh made;
-// ZT_TEST_IMAGES names their folder.
+// ZT_TEST_IMAGES names their folder. hack/test.sh vm runs it.
 func TestTheProjectsImagesBake(t *testing.T) {
-	dir := os.Getenv("ZT_TEST_IMAGES")
-	if dir == "" {
-		t.Skip("ZT_TEST_IMAGES names no folder of OCI layouts")
-	}
+	dir := testneeds.File(t, "ZT_TEST_IMAGES")
 	r, s := newRegistry(t), newStore(t)
 	spec := v1alpha1.ZTProfileSpec{
 		Guest: v1alpha1.PinnedImage{Image: r.pushLayout(filepath.Join(dir, "guest"), "guest")},
@@ -59,7 +59,7 @@ func TestTheProjectsImagesBake(t *testing.T) {
 	start := time.Now()
 	m := mustBake(t, s, spec)
 	t.Logf("baked in %v: %+v", time.Since(start), m)
-	root := mount(t, m.Runtimes["node-22"].Path)
+	root := erofstest.Mount(t, m.Runtimes["node-22"].Path)
 	out, err := exec.Command("chroot", root, "/usr/local/bin/node", "-p", "process.version").CombinedOutput()
 	t.Logf("node says %s", out)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs/erofstest"
 )
 
 // unpack applies layers in a fresh folder and returns the tree and the folder.
@@ -199,7 +201,7 @@ func TestModesAreStripped(t *testing.T) {
 	if err := f.pack(image); err != nil {
 		t.Fatal(err)
 	}
-	root := mount(t, image)
+	root := erofstest.Mount(t, image)
 	for name, want := range map[string]fs.FileMode{
 		"su": 0o755, "sg": 0o755, "tmp": fs.ModeDir | fs.ModeSticky | 0o777, "sgd": fs.ModeDir | 0o775,
 	} {

@@ -47,7 +47,7 @@ while True:
 		t.Fatal(err)
 	}
 	if err := server.Start(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	if _, err := io.ReadFull(output, make([]byte, 3)); err != nil {
@@ -120,7 +120,7 @@ func TestDialHonoursItsContext(t *testing.T) {
 	rules := fmt.Sprintf("table ip zt { chain input { type filter hook input priority 0; tcp dport %d drop; }; }", port)
 	tool := exec.Command("nsenter", "--net=/proc/"+fmt.Sprint(made.HolderPID)+"/ns/net", "nft", rules)
 	if output, err := tool.CombinedOutput(); err != nil {
-		t.Skipf("no packet filter here: %v: %s", err, output)
+		t.Fatalf("nft: %v: %s", err, output)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

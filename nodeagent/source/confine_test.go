@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // TestMain lets the test binary be its own child, as the node agent is. A request
@@ -159,9 +161,7 @@ func TestTheChildHasNothing(t *testing.T) {
 
 func newBox(t *testing.T) *sandbox {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("the child's namespaces need root")
-	}
+	testneeds.Root(t)
 	dir := t.TempDir()
 	box, err := (&Reader{}).newSandbox(dir, testUID)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -14,49 +13,23 @@ import (
 	"time"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
+	"github.com/ai-dossier/zt-operator/nodeagent/erofs/erofstest"
 )
-
-func mount(t *testing.T, image string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "erofs", "-o", "loop,ro", image, dir).CombinedOutput(); err != nil {
-		t.Skipf("this kernel does not mount erofs: %s", out)
-	}
-	t.Cleanup(func() { exec.Command("umount", dir).Run() })
-	return dir
-}
 
 // contents renders every file below a folder.
 func contents(t *testing.T, dir string) []string {
 	t.Helper()
 	var lines []string
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		st := info.Sys().(*syscall.Stat_t)
-		name, _ := filepath.Rel(dir, path)
-		line := fmt.Sprintf("%v %d:%d %d %q", info.Mode(), st.Uid, st.Gid, info.ModTime().Unix(), name)
+	for _, e := range erofstest.List(t, dir) {
+		line := fmt.Sprintf("%v %d:%d %d %q", e.Mode, e.UID, e.GID, e.Modified.Unix(), e.Path)
 		switch {
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, _ := os.Readlink(path)
-			line += " -> " + target
-		case info.Mode().IsRegular():
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			line += fmt.Sprintf(" %q", content)
+		case e.Mode&fs.ModeSymlink != 0:
+			line += " -> " + e.Content
+		case e.Mode.IsRegular():
+			line += fmt.Sprintf(" %q", e.Content)
 		}
 		lines = append(lines, line)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	sort.Strings(lines)
 	return lines
@@ -98,7 +71,7 @@ func TestTheDiskIsExactlyTheTree(t *testing.T) {
 	if err := s.Disk(t.Context(), "Other", filepath.Join(dir, "other")); err == nil {
 		t.Error("a tree that was not read has a disk")
 	}
-	got := contents(t, mount(t, filepath.Join(dir, "0")))
+	got := contents(t, erofstest.Mount(t, filepath.Join(dir, "0")))
 	want := []string{
 		`-rw-r--r-- 1000:1000 0 "-rf" "dash"`,
 		`-rw-r--r-- 1000:1000 0 ".gitattributes" "* text eol=crlf filter=lfs\n"`,
@@ -144,9 +117,7 @@ func TestWhatTheChildLeftIsNotTrusted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if os.Geteuid() != 0 {
-				t.Skip("needs root to own files as another user")
-			}
+			testneeds.Root(t)
 			dir := t.TempDir()
 			box, err := (&Reader{}).newSandbox(dir, testUID)
 			if err != nil {

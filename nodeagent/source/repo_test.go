@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 const testUID = 71234
@@ -23,9 +24,7 @@ type repo struct {
 
 func newRepo(t testing.TB) *repo {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("the child's namespaces need root")
-	}
+	testneeds.Root(t)
 	r := &repo{t, t.TempDir()}
 	r.git("", "init", "--quiet", "--bare", ".")
 	return r

@@ -9,24 +9,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
+	"github.com/ai-dossier/zt-operator/nodeagent/placement/podtest"
 )
 
 const testUID, testGID = 64123, 64124
-
-func requireRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("the launch shim needs root")
-	}
-}
 
 // launched starts a program through the shim and ends it with the test.
 func launched(t *testing.T, change func(*launchSpec), argv ...string) *process {
@@ -41,7 +35,7 @@ func launched(t *testing.T, change func(*launchSpec), argv ...string) *process {
 
 func tryLaunch(t *testing.T, change func(*launchSpec), argv ...string) (*process, error) {
 	t.Helper()
-	requireRoot(t)
+	testneeds.Root(t)
 	spec := launchSpec{Parent: os.Getpid(), Argv: argv, UID: testUID, GID: testGID, Dir: privateDir(t)}
 	if change != nil {
 		change(&spec)
@@ -168,45 +162,24 @@ echo x > "$0/mine" || echo dir not writable`
 	}
 }
 
-func TestLaunchJoinsCgroupAndNetworkNamespace(t *testing.T) {
-	requireRoot(t)
-	cgroup := filepath.Join("/sys/fs/cgroup/pids", fmt.Sprintf("zt-launch-test-%d", os.Getpid()))
-	if err := os.Mkdir(cgroup, 0o755); err != nil {
-		t.Skip("no v1 pids hierarchy to make a cgroup in: ", err)
+func TestLaunchJoinsCgroupsAndNetworkNamespace(t *testing.T) {
+	pod := podtest.New(t)
+	netns := fmt.Sprintf("/proc/%d/ns/net", pod.HolderPID)
+	var cgroups []string
+	for _, dir := range pod.Cgroups {
+		cgroups = append(cgroups, filepath.Join(dir, "container"))
 	}
-	t.Cleanup(func() { removeCgroup(t, cgroup) })
-	holder := exec.Command("/usr/bin/sleep", "1000")
-	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = holder.Process.Kill(); _ = holder.Wait() })
-	netns := fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid)
-
-	p := launched(t, func(s *launchSpec) { s.NetNS, s.Cgroups = netns, []string{cgroup} }, "/usr/bin/sleep", "1000")
+	p := launched(t, func(s *launchSpec) { s.NetNS, s.Cgroups = netns, cgroups }, "/usr/bin/sleep", "1000")
 	want, _ := os.Readlink(netns)
 	if got, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", p.PID())); got != want || err != nil {
 		t.Errorf("network namespace is %s (%v), want %s", got, err, want)
 	}
-	procs, _ := os.ReadFile(filepath.Join(cgroup, "cgroup.procs"))
-	if strings.TrimSpace(string(procs)) != fmt.Sprint(p.PID()) {
-		t.Errorf("cgroup holds %q, want %d", procs, p.PID())
-	}
-	if err := p.Kill(); err != nil {
-		t.Error(err)
-	}
-}
-
-func removeCgroup(t *testing.T, dir string) {
-	for range 100 {
-		if err := os.Remove(dir); err == nil {
-			return
+	for _, cgroup := range cgroups {
+		procs, _ := os.ReadFile(filepath.Join(cgroup, "cgroup.procs"))
+		if !slices.Contains(strings.Fields(string(procs)), fmt.Sprint(p.PID())) {
+			t.Errorf("%s holds %q, want %d in it", cgroup, procs, p.PID())
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("%s is still there", dir)
 }
 
 func TestLaunchFailsWithTheReason(t *testing.T) {
@@ -239,10 +212,10 @@ func TestLaunchFailsWithTheReason(t *testing.T) {
 }
 
 func TestLaunchedProcessDiesWithItsParent(t *testing.T) {
-	requireRoot(t)
+	testneeds.Root(t)
 	// The parent between this test and the process is another run of this binary.
-	parent := exec.Command("/proc/self/exe", "-test.run=^TestHelperParent$")
-	parent.Env = append(os.Environ(), "ZT_HELPER_PARENT="+privateDir(t))
+	parent := exec.Command("/proc/self/exe", parentCommand, privateDir(t))
+	parent.Stderr = os.Stderr
 	output, err := parent.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -268,32 +241,6 @@ func TestLaunchedProcessDiesWithItsParent(t *testing.T) {
 		t.Errorf("process %d lives on (%v)", pid, err)
 		_ = unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0)
 	}
-}
-
-// TestHelperParent is the parent of TestLaunchedProcessDiesWithItsParent.
-func TestHelperParent(t *testing.T) {
-	dir := os.Getenv("ZT_HELPER_PARENT")
-	if dir == "" {
-		t.Skip("runs as another test's child only")
-	}
-	p, err := start(t.Context(), []string{"/proc/self/exe", LaunchCommand}, launchSpec{
-		Parent: os.Getpid(), Argv: []string{"/usr/bin/sleep", "1000"}, UID: testUID, GID: testGID, Dir: dir,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Threads come and go; the death of another one must not take the process along.
-	for range 20 {
-		go func() { runtime.LockOSThread() }()
-	}
-	time.Sleep(50 * time.Millisecond)
-	select {
-	case <-p.Done():
-		t.Fatal("the process died with another thread")
-	default:
-	}
-	fmt.Println(p.PID())
-	<-p.Done()
 }
 
 func TestKillEndsAProcessThatIgnoresSIGTERM(t *testing.T) {
@@ -334,7 +281,7 @@ func TestProcessKeepsTheEndOfItsOutputAndItsStatus(t *testing.T) {
 }
 
 func TestStartIsBoundedByItsContext(t *testing.T) {
-	requireRoot(t)
+	testneeds.Root(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	// A shim that never reports.

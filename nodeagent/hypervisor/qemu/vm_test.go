@@ -19,6 +19,7 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 	"github.com/ai-dossier/zt-operator/nodeagent/channel"
 	"github.com/ai-dossier/zt-operator/nodeagent/erofs"
@@ -39,15 +40,6 @@ type vm struct {
 	process hypervisor.Process
 	conn    *broker.Conn
 	relay   *channel.Channel
-}
-
-func artifact(t *testing.T, variable string) string {
-	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		t.Skipf("%s names no file", variable)
-	}
-	return path
 }
 
 func tool(t *testing.T, argv ...string) {
@@ -78,7 +70,7 @@ func newVM(t *testing.T) (*vm, *podtest.Pod) {
 	c := hypervisor.Config{
 		Dir: dir, UID: vmUID, GID: vmUID, CPUs: 2, MemoryMiB: 2048, Accelerator: v1alpha1.AcceleratorTCG,
 		Scope:  brokerproto.ScopeContainer,
-		Kernel: artifact(t, "ZT_VM_KERNEL"), Initrd: artifact(t, "ZT_VM_INITRD"), Root: artifact(t, "ZT_VM_ROOT"),
+		Kernel: testneeds.File(t, "ZT_VM_KERNEL"), Initrd: testneeds.File(t, "ZT_VM_INITRD"), Root: testneeds.File(t, "ZT_VM_ROOT"),
 		Disk: filepath.Join(dir, "disk.qcow2"), DiskBase: filepath.Join(base, "base.ext4"), Tree: filepath.Join(base, "tree.erofs"),
 		Socket: filepath.Join(dir, "b.sock"),
 	}
@@ -306,9 +298,6 @@ func TestVMRelaysManyConnectionsInBursts(t *testing.T) {
 // The guest may not run under a node's KVM even if it opens; what is proven here is
 // that the unprivileged uid has it, whatever the mode of the node's device.
 func TestVMOpensKVMAsItsUnprivilegedUser(t *testing.T) {
-	if _, err := os.Stat("/dev/kvm"); err != nil {
-		t.Skip("no KVM on this machine")
-	}
 	v, _ := newVM(t)
 	v.config.Accelerator, v.config.Phase, v.config.Nonce = v1alpha1.AcceleratorKVM, brokerproto.PhaseVerification, random(t, 16)
 	listener, err := broker.Listen(v.config.Socket, vmUID)
@@ -317,6 +306,13 @@ func TestVMOpensKVMAsItsUnprivilegedUser(t *testing.T) {
 	}
 	defer listener.Close()
 	process, err := qemu.New("/usr/bin/qemu-system-x86_64", "").Start(t.Context(), v.config)
+	if _, missing := os.Stat("/dev/kvm"); missing != nil {
+		if err == nil {
+			_ = process.Kill()
+			t.Error("a VM that is to have KVM was started without it")
+		}
+		return
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // cgroupRoot is where the machine's cgroup file systems are.
@@ -33,12 +35,11 @@ type Pod struct {
 	Cgroups []string
 }
 
-// New makes a pod, or skips the test where it cannot.
+// New makes a pod. It skips the test of a user who is not root; what else stands in the
+// way of a pod fails it.
 func New(t testing.TB) *Pod {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("a pod's cgroups and network namespace need root")
-	}
+	testneeds.Root(t)
 	pod := &Pod{UID: newUID(t)}
 	for _, hierarchy := range hierarchies(t) {
 		pod.makeCgroup(t, filepath.Join(cgroupRoot, hierarchy))
@@ -69,7 +70,7 @@ func hierarchies(t testing.TB) []string {
 		}
 	}
 	if len(found) == 0 {
-		t.Skip("no cgroup hierarchy is mounted")
+		t.Fatal("no cgroup hierarchy is mounted at ", cgroupRoot)
 	}
 	return found
 }
@@ -86,7 +87,7 @@ func (p *Pod) makeCgroup(t testing.TB, root string) {
 			continue
 		}
 		if err != nil {
-			t.Skipf("cannot make cgroups: %v", err)
+			t.Fatal("make the pod's cgroups: ", err)
 		}
 		made, shared := dir, slices.Contains([]string{"kubepods", "burstable"}, name)
 		t.Cleanup(func() { removeCgroup(t, made, shared) })
