@@ -288,17 +288,32 @@ var Catalogue = []Section{
 			"The profile has no package mirror for the ecosystem.",
 			"Add a mirror for it to the profile.",
 		},
+		{
+			DetailProfileNotBaked, ResultUnsupportedEnvironment,
+			"The repository asks for a runtime that exists, but the profile does not carry it or the node has not baked it.",
+			"Add the runtime that the message names to the profile's runtimes and wait until the profile is Ready, or widen the repository's declaration.",
+		},
+		{
+			DetailRecordMismatch, ResultUnsupportedEnvironment,
+			"An attempt came to another runtime than the run's first one, or the profile's runtime is no longer what was recorded in status.runtime.",
+			"Create the run again: a run is proven under one runtime only. The message names what differs.",
+		},
+		{
+			DetailRecordMissing, ResultExecutionFailed,
+			"The node agent was told to go on before the run's runtime was recorded.",
+			"Check that operator and node agent are of one release, then create the run again.",
+		},
 	}},
 	{"Provisioning", []Entry{
 		{
 			DetailProxyNotReady, ResultProvisioningFailed,
 			"The package mirror or Squid did not become ready in time.",
-			"Read the message: it names the container and its state. Then create the run again.",
+			"The message names the container and its state: mend that, most often an image that cannot be pulled or a full node.",
 		},
 		{
 			DetailInstallFailed, ResultProvisioningFailed,
 			"The package manager could not install the locked dependencies.",
-			"Read the command's outputTail: a package that is gone, or one that has no wheel for the runtime.",
+			"Read the install command's outputTail. What the profile or the cluster lacks can be mended here; a package that is gone, or that has no wheel for the runtime, needs another lockfile and so another run.",
 		},
 		{
 			DetailArtifactHashMismatch, ResultProvisioningFailed,
@@ -308,7 +323,7 @@ var Catalogue = []Section{
 		{
 			DetailRegistryFailed, ResultProvisioningFailed,
 			"The installation failed, and Squid got no usable answer from a registry: its name, its connection, its certificate or its reply failed.",
-			"Read status.egress and the command's outputTail; check DNS, the way out and the profile's caBundle, then create the run again.",
+			"Read status.egress and the install command's outputTail; check DNS, the way out and the certificates that the profile's proxy.caBundle names.",
 		},
 		{
 			DetailRequestDenied, ResultProvisioningFailed,
@@ -318,7 +333,7 @@ var Catalogue = []Section{
 		{
 			DetailInstallTimedOut, ResultProvisioningFailed,
 			"Installing the dependencies took longer than provisioningSeconds.",
-			"Raise limits.provisioningSeconds of the profile, or lock fewer packages.",
+			"Raise limits.provisioningSeconds of the profile, unless the run's own limits are what binds, or find out what makes the registries slow.",
 		},
 	}},
 	{"Execution", []Entry{
@@ -477,6 +492,19 @@ func Explain(detail Detail) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// Pauses reports whether a code makes a run wait for people to follow its remedy and
+// resume it, instead of ending it. Only failures of provisioning do, which say nothing
+// of the repository. A refusal never does, nor other bytes than were locked: the same
+// source under the same policy would be answered the same, and neither changes for one
+// run.
+func (d Detail) Pauses() bool {
+	switch d {
+	case DetailProxyNotReady, DetailInstallFailed, DetailRegistryFailed, DetailInstallTimedOut:
+		return true
+	}
+	return false
 }
 
 // ResultOf returns the class of outcome that a code belongs to. A code outside the

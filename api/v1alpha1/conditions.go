@@ -17,6 +17,9 @@ const (
 	ConditionIsolated = "Isolated"
 	// ConditionVerified: every test command was classified without doubt.
 	ConditionVerified = "Verified"
+	// ConditionPaused: provisioning failed, nothing of the attempt is left, and the
+	// run waits to be resumed. Only on runs that were paused once.
+	ConditionPaused = "Paused"
 	// ConditionTornDown: no VM, pod, policy or secret of the run is left.
 	ConditionTornDown = "TornDown"
 	// ConditionComplete: the outcome is final and the run is torn down.

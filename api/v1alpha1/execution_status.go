@@ -101,6 +101,10 @@ type SourceStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Runtime string `json:"runtime"`
 
+	// selected is that runtime in full, as this node has baked it.
+	// +optional
+	Selected *RuntimeRecord `json:"selected,omitempty"`
+
 	// packages counts the packages in the candidate's lockfile.
 	Packages int32 `json:"packages"`
 }

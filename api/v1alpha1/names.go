@@ -15,6 +15,18 @@ const (
 	// RoleLabel says what an object in the run namespace is: one of the Role values.
 	RoleLabel = "zt.ai-dossier.org/role"
 
+	// ResumeAnnotation on a paused ZTRun starts its next attempt. Its value is the
+	// number of the attempt that paused, so that one resume is followed by one attempt,
+	// however often it is set: kubectl annotate ztr NAME zt.ai-dossier.org/resume=1.
+	ResumeAnnotation = "zt.ai-dossier.org/resume"
+
+	// SessionLabel groups the ZTRuns of one line of work: the candidates for one bug,
+	// one after the other. Nothing but kubectl-zt reads it.
+	SessionLabel = "zt.ai-dossier.org/session"
+	// SessionEventAnnotation says what came before a run in its session:
+	// plan_approved or revision_requested, with which the count of repairs starts anew.
+	SessionEventAnnotation = "zt.ai-dossier.org/session-event"
+
 	// BakedLabelPrefix, followed by a profile's name, is the node label that
 	// carries the first BakedDigestLength hex digits of the profile's specDigest.
 	BakedLabelPrefix  = "baked.zt.ai-dossier.org/"

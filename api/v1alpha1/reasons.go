@@ -52,6 +52,8 @@ const (
 
 	DetailWaitingForNetworkProbe Detail = "waiting_for_network_probe"
 	DetailNetworkPolicyEnforced  Detail = "network_policy_enforced"
+	DetailPaused                 Detail = "paused"
+	DetailResumed                Detail = "resumed"
 )
 
 // Refusals and failures. Every one has an entry in Catalogue.
@@ -137,5 +139,8 @@ const (
 	DetailCacheAuditMissing        Detail = "cache_audit_missing"
 	DetailRegistryFailed           Detail = "registry_failed"
 	DetailRequestDenied            Detail = "request_denied"
+	DetailProfileNotBaked          Detail = "profile_not_baked"
+	DetailRecordMissing            Detail = "record_missing"
+	DetailRecordMismatch           Detail = "record_mismatch"
 	DetailArtifactHashMismatch     Detail = "artifact_hash_mismatch"
 )

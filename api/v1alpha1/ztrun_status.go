@@ -7,7 +7,7 @@ import (
 
 // RunPhase is a run's state in one word, derived from its conditions for people.
 //
-// +kubebuilder:validation:Enum=Pending;Suspended;Placing;ReadingSource;StartingProxy;Running;Judging;TearingDown;Complete
+// +kubebuilder:validation:Enum=Pending;Suspended;Placing;ReadingSource;StartingProxy;Running;Judging;TearingDown;Paused;Complete
 type RunPhase string
 
 // The phases of a run, in order.
@@ -20,11 +20,15 @@ const (
 	PhaseRunning       RunPhase = "Running"
 	PhaseJudging       RunPhase = "Judging"
 	PhaseTearingDown   RunPhase = "TearingDown"
+	PhasePaused        RunPhase = "Paused"
 	PhaseComplete      RunPhase = "Complete"
 )
 
 // ZTRunStatus is what was observed. The operator owns all of it but execution,
 // which the agent of the run's node owns.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.runtime) || has(self.runtime)",message="the runtime of a run is recorded once"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.attempts) || has(self.attempts)",message="attempts are only ever added"
 type ZTRunStatus struct {
 	// phase is the run's state in one word, derived from the conditions.
 	// +optional
@@ -35,7 +39,7 @@ type ZTRunStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are Admitted, Scheduled, SourceRead, ProxyReady, Provisioned,
-	// Isolated, Verified, TornDown and Complete.
+	// Isolated, Verified, TornDown and Complete; and Paused, once the run was.
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
@@ -51,10 +55,25 @@ type ZTRunStatus struct {
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
 
-	// attempt counts executions of this run from 1. An interrupted attempt is
-	// started again from scratch under the next number.
+	// attempt counts executions of this run from 1, at most 8. After an interruption,
+	// or when a paused run is resumed, the run starts from scratch under the next
+	// number.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
+
+	// attempts are those that ended without an outcome, oldest first.
+	// +listType=map
+	// +listMapKey=attempt
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.attempt == o.attempt && n.end == o.end && n.detail == o.detail && n.endedAt == o.endedAt))",message="an attempt is recorded once"
+	// +optional
+	Attempts []AttemptRecord `json:"attempts,omitempty"`
+
+	// runtime is what was selected for the repository, recorded once, before the first
+	// VM may provision. Every later attempt must come to the same.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the runtime of a run is recorded once"
+	// +optional
+	Runtime *RuntimeRecord `json:"runtime,omitempty"`
 
 	// vmPod is the pod whose cgroup and network namespace hold the VMs.
 	// +optional
@@ -180,10 +199,15 @@ type HostCount struct {
 
 // RunTimings are the moments of the operator's own steps.
 type RunTimings struct {
+	// attemptStarted is when the current attempt began; absent for the first, which
+	// began with the run.
+	// +optional
+	AttemptStarted *metav1.Time `json:"attemptStarted,omitempty"`
 	// admitted is when the run was admitted.
 	// +optional
 	Admitted *metav1.Time `json:"admitted,omitempty"`
-	// scheduled is when the vm pod was seen running on a node.
+	// scheduled is when the vm pod was seen running on a node, for the first time since
+	// the run was created or resumed.
 	// +optional
 	Scheduled *metav1.Time `json:"scheduled,omitempty"`
 	// proxyReady is when mirror and Squid were both ready.

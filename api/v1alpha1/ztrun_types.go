@@ -15,6 +15,7 @@ import (
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.outcome.result`
 // +kubebuilder:printcolumn:name="Detail",type=string,JSONPath=`.status.outcome.detail`,priority=1
+// +kubebuilder:printcolumn:name="Paused",type=string,JSONPath=`.status.conditions[?(@.type=="Paused")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Node",type=string,JSONPath=`.status.nodeName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ZTRun struct {
@@ -64,14 +65,16 @@ type ZTRunSpec struct {
 	Limits *RunLimits `json:"limits,omitempty"`
 
 	// ttlSecondsAfterFinished deletes the run this many seconds after it
-	// completed. Without it the run is kept.
+	// completed. Without it the run is kept. A paused run is not complete: it is kept
+	// until it is resumed or deleted.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// suspend holds a run that has not been placed on a node yet. It has no
-	// effect on a placed run; delete that one to stop it.
+	// effect on a placed run; delete that one to stop it. A paused run that is resumed
+	// while it is suspended waits for both.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -182,7 +185,8 @@ type RunLimits struct {
 	// +optional
 	CommandSeconds *int32 `json:"commandSeconds,omitempty"`
 
-	// runSeconds bounds the whole run from its placement, in wall-clock time.
+	// runSeconds bounds the run from its placement to its end, or from the placement
+	// after it was resumed, in wall-clock time. A pause does not count.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +optional

@@ -20,6 +20,9 @@ const conditionsIntro = `# Conditions and reasons
 A ZTRun ends with an outcome: a **result** and a **detail**. The detail is a code of the catalogue below. Conditions and
 events carry the same code in CamelCase as their reason: ` + "`bundle_missing`" + ` is ` + "`BundleMissing`" + `.
 
+A detail whose result is marked "pauses" does not end the run: everything of the attempt is torn down, the phase is ` + "`Paused`" + `,
+and the run waits until somebody has done what the last column says and resumes it with ` + "`kubectl zt resume NAME`" + `, or deletes it.
+
 `
 
 // conditionsPage documents the condition types and every reason.
@@ -48,7 +51,11 @@ func conditionsPage(root string) ([]byte, error) {
 func table(b *bytes.Buffer, entries []v1alpha1.Entry) {
 	b.WriteString("| detail | result | meaning | what to do |\n|---|---|---|---|\n")
 	for _, e := range entries {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", e.Detail, code(string(e.Result)), cell(e.Meaning), cell(e.Remedy))
+		result := code(string(e.Result))
+		if e.Detail.Pauses() {
+			result += ", pauses"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", e.Detail, result, cell(e.Meaning), cell(e.Remedy))
 	}
 }
 
