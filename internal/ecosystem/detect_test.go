@@ -1,10 +1,10 @@
 package ecosystem
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 )
 
 const (
@@ -72,17 +72,8 @@ func TestDetectRefuses(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Detect(c.root)
-			var refused *Refusal
-			if !errors.As(err, &refused) {
-				t.Fatalf("accepted: %+v (%v)", got, err)
-			}
-			if refused.Detail != c.detail || refused.Subject != c.subject {
-				t.Errorf("got %s (%s), want %s (%s)", refused.Detail, refused.Subject, c.detail, c.subject)
-			}
-			if entry, ok := v1alpha1.Explain(refused.Detail); !ok || entry.Result != v1alpha1.ResultUnsupportedEnvironment {
-				t.Errorf("%s is not in the catalogue as an unsupported environment", refused.Detail)
-			}
+			_, err := Detect(c.root)
+			ecotest.Refused(t, c.detail, c.subject, err)
 		})
 	}
 }

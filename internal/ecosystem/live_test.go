@@ -19,6 +19,7 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/pypi"
 	"github.com/ai-dossier/zt-operator/internal/junit"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // world is a machine on which a plan's real commands run: paths of the worker are
@@ -106,14 +107,10 @@ func newWorld(t *testing.T, wheel []byte) *world {
 	})
 	w.mirror = httptest.NewServer(mux)
 	t.Cleanup(w.mirror.Close)
-	uv, err := exec.LookPath("uv")
-	if err != nil {
-		uv = "/nonexistent/uv"
-	}
 	w.moved = strings.NewReplacer(
 		brokerproto.StateDir, filepath.Join(w.dir, "state"),
 		brokerproto.ReportFile, filepath.Join(w.dir, "report", "report.xml"),
-		pypi.Python, strings.TrimSpace(string(python)), "/usr/local/bin/uv", uv)
+		pypi.Python, strings.TrimSpace(string(python)), "/usr/local/bin/uv", testneeds.Tool(t, "uv"))
 	return w
 }
 
@@ -259,7 +256,6 @@ func TestTheRealManagersRunThePlans(t *testing.T) {
 	for _, eco := range []v1alpha1.Ecosystem{v1alpha1.EcosystemPip, v1alpha1.EcosystemUV} {
 		t.Run(string(eco), func(t *testing.T) {
 			w := newWorld(t, wheel)
-			needs(t, eco)
 			w.project(eco, hex.EncodeToString(sum[:]))
 			if _, err := Detect(readRoot(t, w.tree)); err != nil {
 				t.Fatal(err)
@@ -290,7 +286,6 @@ func TestAFlippedDigestFailsTheInstallation(t *testing.T) {
 	for _, eco := range []v1alpha1.Ecosystem{v1alpha1.EcosystemPip, v1alpha1.EcosystemUV} {
 		t.Run(string(eco), func(t *testing.T) {
 			w := newWorld(t, pytestWheel(t))
-			needs(t, eco)
 			w.project(eco, strings.Repeat("0", 64))
 			plan := PlanFor(Detection{Ecosystem: eco}, v1alpha1.Runtime{}, nil, w.mirror.URL+"/")
 			for _, c := range plan.Provisioning {
@@ -306,12 +301,5 @@ func TestAFlippedDigestFailsTheInstallation(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func needs(t *testing.T, eco v1alpha1.Ecosystem) {
-	t.Helper()
-	if _, err := exec.LookPath("uv"); err != nil && eco == v1alpha1.EcosystemUV {
-		t.Fatal("uv is not installed")
 	}
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/internal/junit"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // TestRealNodeWritesOneReport runs the real Node with the plan's variables: two test
 // files, one of which starts Node processes of its own, must end in one report.
 func TestRealNodeWritesOneReport(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Fatal("node is not installed")
-	}
+	node := testneeds.Tool(t, "node")
 	dir := t.TempDir()
 	write(t, dir, "a.test.js", `
 		const { describe, it, test } = require('node:test');

@@ -6,21 +6,19 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // TestListsWhatTheRealNPMReads compares the fetched artifacts with what npm finds in
 // the same lockfile.
 func TestListsWhatTheRealNPMReads(t *testing.T) {
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Fatal("npm is not installed")
-	}
+	npm := testneeds.Tool(t, "npm")
 	various := newTree()
 	various.manifest["dependencies"] = object{"ms": "^2.1.0", "own": "npm:@scope/pkg@^1.0.0", "big": "1.0.0"}
 	various.packages[""].(object)["dependencies"] = various.manifest["dependencies"]
@@ -79,21 +77,12 @@ func TestListsWhatTheRealNPMReads(t *testing.T) {
 // queried returns what npm says is resolved to a URL.
 func queried(t *testing.T, npm string, root model.RootFiles) []string {
 	t.Helper()
-	dir := t.TempDir()
-	for name, content := range root.Content {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := ecotest.Folder(t, root)
 	cmd := exec.Command(npm, "query", "*", "--package-lock-only", "--offline")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
-	output, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("this npm does not answer queries about lockfiles: %v", err)
-	}
 	var nodes []struct{ Resolved, Integrity string }
-	if err := json.Unmarshal(output, &nodes); err != nil {
+	if err := json.Unmarshal(ecotest.Output(t, cmd), &nodes); err != nil {
 		t.Fatal(err)
 	}
 	var all []string

@@ -1,13 +1,12 @@
 package pip
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
-	"github.com/ai-dossier/zt-operator/internal/refusal"
 	"github.com/ai-dossier/zt-operator/internal/runtimes"
 )
 
@@ -87,17 +86,17 @@ func TestRefuses(t *testing.T) {
 		{"too many lines", strings.Repeat("six==1.17.0"+locked, maxLines+1), v1alpha1.DetailInvalidLockfile, Lockfile},
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { refused(t, c.detail, c.subject, detectError(locking(c.content+runner))) })
+		t.Run(c.name, func(t *testing.T) { ecotest.Refused(t, c.detail, c.subject, detectError(locking(c.content+runner))) })
 	}
 }
 
 func TestRefusesWithoutATestRunner(t *testing.T) {
-	refused(t, v1alpha1.DetailNoTestRunner, "pytest", detectError(locking("six==1.17.0 --hash="+hashA+"\n")))
+	ecotest.Refused(t, v1alpha1.DetailNoTestRunner, "pytest", detectError(locking("six==1.17.0 --hash="+hashA+"\n")))
 }
 
 func TestRefusesALockfileThatIsALink(t *testing.T) {
 	root := model.RootFiles{Names: []model.Entry{{Name: Lockfile, Type: model.EntrySymlink}}}
-	refused(t, v1alpha1.DetailInvalidLockfile, Lockfile, detectError(root))
+	ecotest.Refused(t, v1alpha1.DetailInvalidLockfile, Lockfile, detectError(root))
 }
 
 func TestFitsJudgesMarkersForTheRuntime(t *testing.T) {
@@ -126,13 +125,13 @@ func TestFitsJudgesMarkersForTheRuntime(t *testing.T) {
 				}
 				return
 			}
-			refused(t, c.detail, c.subject, err)
+			ecotest.Refused(t, c.detail, c.subject, err)
 		})
 	}
 }
 
 func TestDeclarationsComeFromTheManifestAndTheVersionFile(t *testing.T) {
-	got, err := Detect(rootOf(map[string]string{
+	got, err := Detect(ecotest.Root(map[string]string{
 		Lockfile: runner, "pyproject.toml": "[project]\nrequires-python = '>=3.11'\n", ".python-version": "3.13\n",
 	}))
 	if err != nil {
@@ -156,21 +155,4 @@ func TestDeclarationsComeFromTheManifestAndTheVersionFile(t *testing.T) {
 func detectError(root model.RootFiles) error {
 	_, err := Detect(root)
 	return err
-}
-
-func refused(t *testing.T, detail v1alpha1.Detail, subject string, err error) {
-	t.Helper()
-	var r *refusal.Refusal
-	if !errors.As(err, &r) {
-		t.Fatalf("not refused: %v", err)
-	}
-	if r.Detail != detail || r.Subject != subject {
-		t.Errorf("got %s (%s), want %s (%s)", r.Detail, r.Subject, detail, subject)
-	}
-	if entry, ok := v1alpha1.Explain(r.Detail); !ok || entry.Result != v1alpha1.ResultUnsupportedEnvironment {
-		t.Errorf("%s is not in the catalogue as an unsupported environment", r.Detail)
-	}
-	if strings.Contains(err.Error(), "secret") {
-		t.Errorf("the repository's text is echoed: %v", err)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
 )
 
@@ -14,18 +15,8 @@ const (
 	runner = "pytest==9.2.0 --hash=" + hashA + "\n"
 )
 
-// rootOf makes a root of files by name and content.
-func rootOf(files map[string]string) model.RootFiles {
-	root := model.RootFiles{Content: map[string][]byte{}}
-	for name, content := range files {
-		root.Names = append(root.Names, model.Entry{Name: name, Type: model.EntryFile, Size: int64(len(content))})
-		root.Content[name] = []byte(content)
-	}
-	return root
-}
-
 func locking(content string) model.RootFiles {
-	return rootOf(map[string]string{Lockfile: content})
+	return ecotest.Root(map[string]string{Lockfile: content})
 }
 
 // names are the normalised names and canonical versions, in order.

@@ -1,17 +1,16 @@
 package pip
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/pypi"
 )
 
@@ -35,13 +34,16 @@ type parsed struct {
 	Files []parsedFile
 }
 
-const corpus = "testdata/corpus.json"
+const (
+	corpus = "testdata/corpus.json"
+	parser = "testdata/parse.py"
+)
 
 // TestTheRecordedCorpusIsReadAsPipReadIt needs no pip. go test -run Recorded -update
 // records it anew.
 func TestTheRecordedCorpusIsReadAsPipReadIt(t *testing.T) {
 	if *update {
-		raw, _ := realPip(t, append(curious(), random(60, 1)...))
+		raw := ecotest.Python(t, parser, append(curious(), random(60, 1)...), new(parsed))
 		if err := os.WriteFile(corpus, append(raw, '\n'), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +64,8 @@ func TestTheRecordedCorpusIsReadAsPipReadIt(t *testing.T) {
 
 // TestLinesAreThoseOfTheRealPip asks the pip of this machine about many more.
 func TestLinesAreThoseOfTheRealPip(t *testing.T) {
-	_, answers := realPip(t, append(curious(), random(300, rand.Uint64())...))
+	var answers parsed
+	ecotest.Python(t, parser, append(curious(), random(300, rand.Uint64())...), &answers)
 	compareAll(t, answers)
 }
 
@@ -116,34 +119,6 @@ func compare(t *testing.T, version string, file parsedFile) bool {
 		}
 	}
 	return true
-}
-
-func realPip(t *testing.T, contents []string) ([]byte, parsed) {
-	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal("python3 is not installed")
-	}
-	input, err := json.Marshal(contents)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(python, "-I", "testdata/parse.py")
-	cmd.Stdin = bytes.NewReader(input)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	output, err := cmd.Output()
-	if err != nil {
-		if strings.Contains(complaint.String(), "No module named") {
-			t.Fatal("python3 has no pip")
-		}
-		t.Fatalf("%v\n%s", err, complaint.String())
-	}
-	var answers parsed
-	if err := json.Unmarshal(output, &answers); err != nil {
-		t.Fatal(err)
-	}
-	return output, answers
 }
 
 // curious are contents in which a reader that thinks otherwise than pip goes wrong.

@@ -1,13 +1,11 @@
 package pypi
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 	"github.com/ai-dossier/zt-operator/internal/runtimes/pep440"
 )
 
@@ -41,7 +39,8 @@ func TestJudgesAsPackagingDoes(t *testing.T) {
 			"python_version": short, "python_full_version": interpreter, "implementation_version": interpreter,
 		})
 	}
-	a := ask(t, q)
+	var a answer
+	ecotest.Python(t, "testdata/judge.py", q, &a)
 	accepted := 0
 	for i, text := range q.Markers {
 		marker, err := ParseMarker(text)
@@ -93,34 +92,6 @@ func show(b *bool) string {
 		return "an error"
 	}
 	return fmt.Sprint(*b)
-}
-
-func ask(t *testing.T, q question) answer {
-	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal("python3 is not installed")
-	}
-	input, err := json.Marshal(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(python, "-I", "testdata/judge.py")
-	cmd.Stdin = bytes.NewReader(input)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	output, err := cmd.Output()
-	if err != nil {
-		if strings.Contains(complaint.String(), "No module named") {
-			t.Fatal("python3 has no pip")
-		}
-		t.Fatalf("%v\n%s", err, complaint.String())
-	}
-	var a answer
-	if err := json.Unmarshal(output, &a); err != nil {
-		t.Fatal(err)
-	}
-	return a
 }
 
 func environment(t *testing.T, interpreter string) Environment {

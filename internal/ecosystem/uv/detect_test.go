@@ -1,13 +1,12 @@
 package uv
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
-	"github.com/ai-dossier/zt-operator/internal/refusal"
 	"github.com/ai-dossier/zt-operator/internal/runtimes"
 )
 
@@ -84,16 +83,7 @@ func tree(t *testing.T, pyproject, lockfile []string) model.RootFiles {
 		}
 		return text
 	}
-	return rootOf(map[string]string{"pyproject.toml": change(project, pyproject), Lockfile: change(locks, lockfile)})
-}
-
-func rootOf(files map[string]string) model.RootFiles {
-	root := model.RootFiles{Content: map[string][]byte{}}
-	for name, content := range files {
-		root.Names = append(root.Names, model.Entry{Name: name, Type: model.EntryFile, Size: int64(len(content))})
-		root.Content[name] = []byte(content)
-	}
-	return root
+	return ecotest.Root(map[string]string{"pyproject.toml": change(project, pyproject), Lockfile: change(locks, lockfile)})
 }
 
 func TestAcceptsAVirtualProject(t *testing.T) {
@@ -200,7 +190,7 @@ version = "1.17"`}, v1alpha1.DetailInvalidLockfile, "six"},
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Detect(tree(t, c.pyproject, c.lockfile))
-			refused(t, c.detail, c.subject, err)
+			ecotest.Refused(t, c.detail, c.subject, err)
 		})
 	}
 }
@@ -256,7 +246,7 @@ name = "colorama"`
 				}
 				return
 			}
-			refused(t, c.detail, c.subject, err)
+			ecotest.Refused(t, c.detail, c.subject, err)
 		})
 	}
 }
@@ -265,28 +255,9 @@ func FuzzDetect(f *testing.F) {
 	f.Add([]byte(project), []byte(locks))
 	f.Add([]byte("[tool.uv]\n"), []byte("version = 1\npackage = [{name='a', source={virtual='.'}}]"))
 	f.Fuzz(func(t *testing.T, manifest, lockfile []byte) {
-		root := rootOf(map[string]string{"pyproject.toml": string(manifest), Lockfile: string(lockfile)})
+		root := ecotest.Root(map[string]string{"pyproject.toml": string(manifest), Lockfile: string(lockfile)})
 		_, err := Detect(root)
-		var r *refusal.Refusal
-		if err != nil && !errors.As(err, &r) {
-			t.Fatalf("the error is no refusal: %v", err)
-		}
-		if err := Fits(root, "3.13.5"); err != nil && !errors.As(err, &r) {
-			t.Fatalf("the error is no refusal: %v", err)
-		}
+		ecotest.OnlyRefusals(t, err)
+		ecotest.OnlyRefusals(t, Fits(root, "3.13.5"))
 	})
-}
-
-func refused(t *testing.T, detail v1alpha1.Detail, subject string, err error) {
-	t.Helper()
-	var r *refusal.Refusal
-	if !errors.As(err, &r) {
-		t.Fatalf("not refused: %v", err)
-	}
-	if r.Detail != detail || r.Subject != subject {
-		t.Errorf("got %s (%s), want %s (%s)", r.Detail, r.Subject, detail, subject)
-	}
-	if strings.Contains(err.Error(), "secret") {
-		t.Errorf("the repository's text is echoed: %v", err)
-	}
 }

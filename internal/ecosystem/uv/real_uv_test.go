@@ -3,22 +3,20 @@ package uv
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ai-dossier/zt-operator/internal/ecosystem/ecotest"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/pypi"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // TestWalksAsUVExports compares what Fits reaches with what the plan's own export has
 // for the same interpreter.
 func TestWalksAsUVExports(t *testing.T) {
-	uv, err := exec.LookPath("uv")
-	if err != nil {
-		t.Fatal("uv is not installed")
-	}
+	uv := testneeds.Tool(t, "uv")
 	fixture := map[string]string{}
 	for _, name := range []string{"pyproject.toml", Lockfile} {
 		data, err := os.ReadFile("../../../fixtures/ecosystem/uv/base/" + name)
@@ -28,7 +26,7 @@ func TestWalksAsUVExports(t *testing.T) {
 		fixture[name] = string(data)
 	}
 	roots := map[string]model.RootFiles{
-		"the fixture":      rootOf(fixture),
+		"the fixture":      ecotest.Root(fixture),
 		"a small tree":     tree(t, nil, nil),
 		"a default group":  tree(t, []string{"dev = [", "docs = [", "package = false", "package = false\ndefault-groups = ['docs']"}, []string{"dev = [\n", "docs = [\n"}),
 		"no groups":        tree(t, []string{"package = false", "package = false\ndefault-groups = []"}, nil),
@@ -81,29 +79,18 @@ func reachedIn(t *testing.T, root model.RootFiles, environment pypi.Environment)
 // exported returns the exported releases and their markers.
 func exported(t *testing.T, uv string, root model.RootFiles) map[string]pypi.Marker {
 	t.Helper()
-	dir := t.TempDir()
-	for name, content := range root.Content {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	cmd := exec.Command(uv, "export", "--frozen", "--offline", "--no-config", "--no-python-downloads", "--python", "python3",
 		"--format", "requirements.txt", "--no-emit-project", "--no-header", "--no-hashes", "--no-annotate")
-	cmd.Dir = dir
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
-	output, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, complaint.String())
-	}
+	cmd.Dir = ecotest.Folder(t, root)
 	all := map[string]pypi.Marker{}
-	for line := range strings.Lines(string(output)) {
+	for line := range strings.Lines(string(ecotest.Output(t, cmd))) {
 		specifier, text, marked := strings.Cut(strings.TrimSpace(line), " ; ")
 		if specifier == "" {
 			continue
 		}
 		var marker pypi.Marker
 		if marked {
+			var err error
 			if marker, err = pypi.ParseMarker(text); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
