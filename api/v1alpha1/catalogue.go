@@ -321,9 +321,59 @@ var Catalogue = []Section{
 			"Do not retry. Compare the lockfile's digest of the file that subject or the command's outputTail names with the registry's; if the lockfile is wrong, make it anew, else report it to the registry.",
 		},
 		{
+			DetailProxyEnded, ResultProvisioningFailed,
+			"The package mirror or Squid ended while the run needed it, and no attempt is left.",
+			"The message has the container and its exit status. If nobody deleted the pod or drained its node, report it.",
+		},
+		{
+			DetailProxyOutOfMemory, ResultProvisioningFailed,
+			"The package mirror or Squid was ended for want of memory: its own limit's, or the node's.",
+			"If the node was short of memory, free some. Otherwise lock fewer or smaller packages, or give the profile another mirror image.",
+		},
+		{
+			DetailProxyDiskFull, ResultProvisioningFailed,
+			"The package mirror or Squid was ended because its volume or the node's disk was full.",
+			"If the node's disk was full, free some. Otherwise lock fewer or smaller packages: a mirror caches at most 4 GiB.",
+		},
+		{
 			DetailRegistryFailed, ResultProvisioningFailed,
-			"The installation failed, and Squid got no usable answer from a registry: its name, its connection, its certificate or its reply failed.",
+			"The installation failed, and Squid got no usable answer from a registry, in a way that has no reason of its own.",
 			"Read status.egress and the install command's outputTail; check DNS, the way out and the certificates that the profile's proxy.caBundle names.",
+		},
+		{
+			DetailRegistryNameFailed, ResultProvisioningFailed,
+			"The installation failed, and the name of a registry could not be resolved: no DNS server answered, or it has no address.",
+			"Check the cluster's DNS, and that other NetworkPolicies of the run namespace let Squid reach it.",
+		},
+		{
+			DetailRegistryUnreachable, ResultProvisioningFailed,
+			"The installation failed, and no connection to a registry could be made.",
+			"Check that pods of the run namespace may reach the registry's port 443, and that the registry is up.",
+		},
+		{
+			DetailRegistryTLSFailed, ResultProvisioningFailed,
+			"The installation failed, and what answered at a registry's address did not speak TLS 1.2 or later.",
+			"Find out what answers on port 443: a captive portal or a proxy on the way are the usual causes.",
+		},
+		{
+			DetailCertificateUntrusted, ResultProvisioningFailed,
+			"The installation failed, and a registry's certificate was not one that Squid trusts: signed by an unknown CA, or not valid at this time.",
+			"Behind a proxy that inspects TLS, put its CA into the profile's proxy.caBundle; otherwise treat it as an attack. Check the nodes' clocks.",
+		},
+		{
+			DetailRegistryTimedOut, ResultProvisioningFailed,
+			"The installation failed, and a registry was silent for two minutes.",
+			"Find out what makes the registry slow, or wait until it answers.",
+		},
+		{
+			DetailRegistryReplyBroken, ResultProvisioningFailed,
+			"The installation failed, and the connection to a registry broke before its reply was whole.",
+			"If it comes back, look for what limits the size or the time of downloads on the way.",
+		},
+		{
+			DetailRegistryError, ResultProvisioningFailed,
+			"The installation failed, and a registry answered that it could not serve: a status of 500 or above, or 429.",
+			"Read the registry's status page, and wait until it serves again.",
 		},
 		{
 			DetailRequestDenied, ResultProvisioningFailed,

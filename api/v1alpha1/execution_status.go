@@ -207,6 +207,14 @@ type VMTimings struct {
 type RelayStatus struct {
 	// connections opened to the mirror.
 	Connections int64 `json:"connections"`
+	// failed counts connections that ended because the guest or the mirror could not
+	// be reached.
+	// +optional
+	Failed int64 `json:"failed,omitempty"`
+	// refused counts the guest's demands for a connection that were dropped because
+	// too many were open and waiting.
+	// +optional
+	Refused int64 `json:"refused,omitempty"`
 	// toMirrorBytes counts bytes from the guest to the mirror.
 	ToMirrorBytes int64 `json:"toMirrorBytes"`
 	// toGuestBytes counts bytes from the mirror to the guest.

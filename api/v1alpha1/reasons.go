@@ -143,4 +143,18 @@ const (
 	DetailRecordMissing            Detail = "record_missing"
 	DetailRecordMismatch           Detail = "record_mismatch"
 	DetailArtifactHashMismatch     Detail = "artifact_hash_mismatch"
+
+	// Why a registry failed a request, as Squid saw it.
+	DetailRegistryNameFailed   Detail = "registry_name_failed"
+	DetailRegistryUnreachable  Detail = "registry_unreachable"
+	DetailRegistryTLSFailed    Detail = "registry_tls_failed"
+	DetailCertificateUntrusted Detail = "registry_certificate_untrusted"
+	DetailRegistryTimedOut     Detail = "registry_timed_out"
+	DetailRegistryReplyBroken  Detail = "registry_reply_broken"
+	DetailRegistryError        Detail = "registry_error"
+
+	// What became of the mirror or of Squid.
+	DetailProxyEnded       Detail = "proxy_ended"
+	DetailProxyOutOfMemory Detail = "proxy_out_of_memory"
+	DetailProxyDiskFull    Detail = "proxy_disk_full"
 )

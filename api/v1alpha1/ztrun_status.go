@@ -167,6 +167,13 @@ type EgressStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	Rules []RuleCount `json:"rules,omitempty"`
+	// failures counts the failed requests by what failed them, most frequent first.
+	// Requests that the mirror itself broke off are not among them.
+	// +listType=map
+	// +listMapKey=reason
+	// +kubebuilder:validation:MaxItems=32
+	// +optional
+	Failures []FailureCount `json:"failures,omitempty"`
 	// hosts counts log entries per registry host, most frequent first.
 	// +listType=map
 	// +listMapKey=host
@@ -185,6 +192,15 @@ type RuleCount struct {
 	// +kubebuilder:validation:MaxLength=64
 	Rule string `json:"rule"`
 	// count of entries.
+	Count int64 `json:"count"`
+}
+
+// FailureCount is how many requests failed for a reason of the catalogue.
+type FailureCount struct {
+	// reason is the code, such as registry_unreachable.
+	// +kubebuilder:validation:MaxLength=64
+	Reason Detail `json:"reason"`
+	// count of requests.
 	Count int64 `json:"count"`
 }
 

@@ -30,6 +30,8 @@ func (m *machine) closeRelay() {
 	m.update(func(t *v1alpha1.TreeStatus) {
 		t.Relay = &v1alpha1.RelayStatus{
 			Connections:   int64(stats.Connections),
+			Failed:        int64(stats.Failed),
+			Refused:       int64(stats.Refused),
 			ToMirrorBytes: stats.ToMirrorBytes,
 			ToGuestBytes:  stats.ToGuestBytes,
 		}
