@@ -96,7 +96,7 @@ func missing(c *v1alpha1.TestComparison) **v1alpha1.TestNames { return &c.Missin
 
 func skipped(c *v1alpha1.TestComparison) **v1alpha1.TestNames { return &c.Skipped }
 
-func broken(c *v1alpha1.TestComparison) **v1alpha1.TestNames  { return &c.Failing }
+func broken(c *v1alpha1.TestComparison) **v1alpha1.TestNames { return &c.Failing }
 
 // command finds a command by "Tree/name".
 func command(e *v1alpha1.ExecutionStatus, subject string) *v1alpha1.CommandStatus {
