@@ -28,13 +28,18 @@ func Select(declarations []Declaration, manager v1alpha1.Ecosystem, offered []v1
 	// Each need alone comes first: it names what to change, a conflict cannot.
 	for _, n := range needs {
 		if !slices.ContainsFunc(candidates, n.satisfiedBy) {
-			return v1alpha1.Runtime{}, unsatisfied(n, candidates)
+			return v1alpha1.Runtime{}, unsatisfied(manager, n, needs, candidates)
 		}
 	}
 	for _, candidate := range candidates {
 		if satisfiesAll(needs, candidate) {
 			return candidate.runtime, nil
 		}
+	}
+	// What manager comes with a runtime that the profile does not carry is not known.
+	onManager := slices.ContainsFunc(needs, func(n need) bool { return n.Target == Manager })
+	if err := notCarried(manager, needs, candidates); err != nil && !onManager {
+		return v1alpha1.Runtime{}, err
 	}
 	return v1alpha1.Runtime{}, refusal.New(v1alpha1.DetailRuntimeConflict, conflicting(needs, candidates),
 		fmt.Sprintf("each declaration has a runtime, but no one runtime satisfies all of them; the profile offers %s", describe(candidates)))
@@ -80,10 +85,13 @@ func satisfiesAll(needs []need, c candidate) bool {
 }
 
 // unsatisfied says which declaration has no runtime, and of which kind.
-func unsatisfied(n need, candidates []candidate) error {
+func unsatisfied(manager v1alpha1.Ecosystem, n need, needs []need, candidates []candidate) error {
 	if n.Target == Manager {
 		return refusal.New(v1alpha1.DetailManagerUnsupported, n.Source,
 			fmt.Sprintf("no runtime of the profile carries the package manager version it asks for; the profile offers %s", describe(candidates)))
+	}
+	if err := notCarried(manager, needs, candidates); err != nil {
+		return err
 	}
 	return refusal.New(v1alpha1.DetailRuntimeUnsupported, n.Source,
 		fmt.Sprintf("no runtime of the profile has a version it admits, and none is substituted; the profile offers %s", describe(candidates)))

@@ -70,7 +70,17 @@ func TestSelect(t *testing.T) {
 		{name: "only the manager declared", declarations: []Declaration{npmEngine(">=10")}, detail: v1alpha1.DetailRuntimeUnspecified},
 		{name: "an exact version that is not offered is not substituted", declarations: []Declaration{file(".nvmrc", "20.11.0")},
 			detail: v1alpha1.DetailRuntimeUnsupported, subject: ".nvmrc"},
-		{name: "a line that is not offered", declarations: []Declaration{engines(">=24")}, detail: v1alpha1.DetailRuntimeUnsupported, subject: "engines.node"},
+		{name: "a line that is known but not offered", declarations: []Declaration{engines(">=24")}, detail: v1alpha1.DetailProfileNotBaked, subject: "node-24"},
+		{name: "a known line by its code name", declarations: []Declaration{file(".nvmrc", "lts/krypton")}, detail: v1alpha1.DetailProfileNotBaked, subject: "node-24"},
+		{name: "a known line that only all declarations together ask for", declarations: []Declaration{engines("20 || 24"), file(".nvmrc", "22 ")},
+			detail: v1alpha1.DetailRuntimeConflict, subject: "engines.node"},
+		{name: "declarations that agree on a known line only", declarations: []Declaration{engines("20 || 24"), engines(">=22")},
+			detail: v1alpha1.DetailProfileNotBaked, subject: "node-24"},
+		{name: "declarations that agree on a known line, with a manager that is not known for it",
+			declarations: []Declaration{engines("20 || 24"), engines(">=22"), npmEngine(">=10")}, detail: v1alpha1.DetailRuntimeConflict, subject: "engines.node"},
+		{name: "a line that is not known", declarations: []Declaration{engines(">=25")}, detail: v1alpha1.DetailRuntimeUnsupported, subject: "engines.node"},
+		{name: "an old release of a known line", declarations: []Declaration{file(".nvmrc", "24.1.0")}, detail: v1alpha1.DetailRuntimeUnsupported, subject: ".nvmrc"},
+		{name: "a newer release of a line that is offered", declarations: []Declaration{engines("~22.30")}, detail: v1alpha1.DetailRuntimeUnsupported, subject: "engines.node"},
 		{name: "declarations that exclude each other", declarations: []Declaration{engines(">=22"), file(".nvmrc", "20")},
 			detail: v1alpha1.DetailRuntimeConflict, subject: "engines.node"},
 		{name: "a runtime and a manager that do not come together", declarations: []Declaration{engines("20"), exactNPM("10.9.3")},
@@ -111,9 +121,11 @@ func TestSelect(t *testing.T) {
 }
 
 func TestRefusalsNameWhatIsOffered(t *testing.T) {
-	_, err := Select([]Declaration{engines(">=24")}, v1alpha1.EcosystemNPM, offered())
-	if err == nil || !strings.Contains(err.Error(), "node 22.23.5 (npm 10.9.3)") {
-		t.Errorf("got %v", err)
+	for _, asked := range []string{">=24", ">=25"} {
+		_, err := Select([]Declaration{engines(asked)}, v1alpha1.EcosystemNPM, offered())
+		if err == nil || !strings.Contains(err.Error(), "node 22.23.5 (npm 10.9.3)") {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

@@ -161,6 +161,7 @@ func inState(state v1alpha1.ExecutionState) func(*v1alpha1.ExecutionStatus) bool
 func (w *world) proxyComesUp() {
 	w.change(func(run *v1alpha1.ZTRun) {
 		run.Status.Proxy = &v1alpha1.ProxyStatus{MirrorAddress: "127.0.0.1:4873"}
+		run.Status.Runtime = run.Status.Execution.Source.Selected
 		meta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{
 			Type: v1alpha1.ConditionProxyReady, Status: metav1.ConditionTrue, Reason: "ProxyReady",
 		})

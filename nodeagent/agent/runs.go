@@ -56,7 +56,7 @@ func (r *RunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 func (r *RunReconciler) wanted(run *v1alpha1.ZTRun) bool {
 	s := &run.Status
 	return s.NodeName == r.Node && s.VMPod != nil && s.Attempt > 0 &&
-		run.DeletionTimestamp.IsZero() && s.Outcome == nil && !finished(run)
+		run.DeletionTimestamp.IsZero() && s.Outcome == nil && s.Ended() == nil && !finished(run)
 }
 
 // taken is true if the current attempt has a record of an execution.

@@ -16,6 +16,7 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/cacheaudit"
 	"github.com/ai-dossier/zt-operator/internal/lockindex"
+	"github.com/ai-dossier/zt-operator/internal/runtimes"
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 	"github.com/ai-dossier/zt-operator/nodeagent/safepath"
 	"github.com/ai-dossier/zt-operator/nodeagent/source"
@@ -38,7 +39,9 @@ type session struct {
 	dir    *safepath.Dir
 	pod    Pod
 	source *source.Source
-	locks  map[v1alpha1.TreeName]*lockindex.Index
+	// selected is the runtime this attempt came to.
+	selected *v1alpha1.RuntimeRecord
+	locks    map[v1alpha1.TreeName]*lockindex.Index
 }
 
 // uidsPerSession are one user id for the source reader, and one for each tree's VM.
@@ -117,6 +120,9 @@ func (s *session) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.confirmed(); err != nil {
+		return err
+	}
 	return withCause(ctx, s.host.Engine.Execute(ctx, &engine.Attempt{
 		Dir: s.dir, UIDs: s.vmUIDs(),
 		Proof: run.Spec.Proof, Profile: baked.Spec, Accelerator: baked.Accelerator,
@@ -174,6 +180,9 @@ func (s *session) prepare(ctx context.Context, run *v1alpha1.ZTRun, baked *Baked
 	if err != nil {
 		return nil, err
 	}
+	if s.selected, err = selection(run, baked, prepared); err != nil {
+		return nil, err
+	}
 	if s.locks, err = engine.LockIndexes(s.source); err != nil {
 		return nil, fmt.Errorf("reading the lockfiles: %w", err)
 	}
@@ -181,10 +190,35 @@ func (s *session) prepare(ctx context.Context, run *v1alpha1.ZTRun, baked *Baked
 		e.State, e.Activity = v1alpha1.ExecutionWaitingForProxy, "waiting for the package proxy"
 		e.Source = &v1alpha1.SourceStatus{
 			Digest: s.source.Digest, Ecosystem: prepared.Detection.Ecosystem,
-			Runtime: prepared.Runtime.Name, Packages: int32(prepared.Detection.Packages),
+			Runtime: prepared.Runtime.Name, Selected: s.selected, Packages: int32(prepared.Detection.Packages),
 		}
 	})
 	return prepared, nil
+}
+
+// selection is the record of the runtime that was prepared: one that this node has a
+// disk of, and the one of the run's earlier attempts.
+func selection(run *v1alpha1.ZTRun, baked *BakedProfile, prepared *engine.Prepared) (*v1alpha1.RuntimeRecord, error) {
+	_, has := baked.Manifest.Runtimes[prepared.Runtime.Name]
+	if err := runtimes.Baked(prepared.Runtime, has); err != nil {
+		return nil, err
+	}
+	selected := runtimes.Record(prepared.Runtime, prepared.Detection.Ecosystem, baked.Spec.Guest)
+	if run.Status.Runtime == nil {
+		return selected, nil
+	}
+	return selected, runtimes.Same(run.Status.Runtime, selected)
+}
+
+// confirmed checks before anything is executed that the operator recorded the runtime
+// that this attempt came to.
+func (s *session) confirmed() error {
+	run, _ := s.view.get()
+	if run.Status.Runtime == nil {
+		return &engine.Failure{Detail: v1alpha1.DetailRecordMissing, Subject: "status.runtime",
+			Err: errors.New("the operator gave the address of a mirror, but did not record the run's runtime")}
+	}
+	return runtimes.Same(run.Status.Runtime, s.selected)
 }
 
 // clean removes everything of the attempt from this node.

@@ -50,11 +50,21 @@ func TestARefusedSourceNeedsNoVM(t *testing.T) {
 		"the profile is not baked here": {func(_ *testing.T, w *world) {
 			w.sessions.host.Profiles.set("default", nil)
 		}, v1alpha1.DetailProfileImageMissing},
-		"no runtime satisfies the repository": {func(_ *testing.T, w *world) {
+		"the runtime's disk is not baked here": {func(_ *testing.T, w *world) {
+			baked := bakedProfile()
+			baked.Manifest.Runtimes = nil
+			w.sessions.host.Profiles.set("default", baked)
+		}, v1alpha1.DetailProfileNotBaked},
+		"an earlier attempt came to another runtime": {func(_ *testing.T, w *world) {
+			w.change(func(run *v1alpha1.ZTRun) {
+				run.Status.Runtime = &v1alpha1.RuntimeRecord{Ecosystem: v1alpha1.EcosystemNPM, Name: "node-20"}
+			})
+		}, v1alpha1.DetailRecordMismatch},
+		"no runtime of the profile satisfies the repository": {func(_ *testing.T, w *world) {
 			baked := bakedProfile()
 			baked.Spec.Runtimes[0].Version = "18.20.0"
 			w.sessions.host.Profiles.set("default", baked)
-		}, v1alpha1.DetailRuntimeUnsupported},
+		}, v1alpha1.DetailProfileNotBaked},
 		"the profile has no mirror for npm": {func(_ *testing.T, w *world) {
 			baked := bakedProfile()
 			baked.Spec.Proxy.Mirrors = nil
@@ -65,6 +75,33 @@ func TestARefusedSourceNeedsNoVM(t *testing.T) {
 			w := newWorld(t, fixed(t))
 			tc.spoil(t, w)
 			w.reconcile()
+			record := w.await("the refusal", inState(v1alpha1.ExecutionFinished))
+			if record.Failure == nil || record.Failure.Detail != tc.want {
+				t.Errorf("failure %+v, want %s", record.Failure, tc.want)
+			}
+			if len(w.vms.Boots()) > 0 {
+				t.Error("a VM was booted")
+			}
+			w.nothingLeft()
+		})
+	}
+}
+
+func TestNothingIsExecutedUnlessTheOperatorRecordedTheRuntime(t *testing.T) {
+	for name, tc := range map[string]struct {
+		record *v1alpha1.RuntimeRecord
+		want   v1alpha1.Detail
+	}{
+		"it recorded none":    {nil, v1alpha1.DetailRecordMissing},
+		"it recorded another": {&v1alpha1.RuntimeRecord{Ecosystem: v1alpha1.EcosystemNPM, Name: "node-20"}, v1alpha1.DetailRecordMismatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, fixed(t))
+			w.reconcile()
+			w.await("the read source", inState(v1alpha1.ExecutionWaitingForProxy))
+			w.change(func(run *v1alpha1.ZTRun) {
+				run.Status.Runtime, run.Status.Proxy = tc.record, &v1alpha1.ProxyStatus{MirrorAddress: "127.0.0.1:4873"}
+			})
 			record := w.await("the refusal", inState(v1alpha1.ExecutionFinished))
 			if record.Failure == nil || record.Failure.Detail != tc.want {
 				t.Errorf("failure %+v, want %s", record.Failure, tc.want)
@@ -88,6 +125,11 @@ func TestAnAttemptThatIsTakenAwayEndsAndCleansUp(t *testing.T) {
 		"the operator recorded an outcome": func(w *world) {
 			w.change(func(run *v1alpha1.ZTRun) {
 				run.Status.Outcome = &v1alpha1.Outcome{Result: v1alpha1.ResultExecutionFailed, Detail: v1alpha1.DetailRunTimedOut}
+			})
+		},
+		"the operator paused the run": func(w *world) {
+			w.change(func(run *v1alpha1.ZTRun) {
+				run.Status.Attempts = []v1alpha1.AttemptRecord{{Attempt: 1, End: v1alpha1.AttemptPaused, Detail: v1alpha1.DetailProxyNotReady}}
 			})
 		},
 		"the run moved to another node": func(w *world) {
@@ -150,6 +192,8 @@ func TestWanted(t *testing.T) {
 		"a run without a vm pod":          {func(run *v1alpha1.ZTRun) { run.Status.VMPod = nil }, false},
 		"a run without an attempt":        {func(run *v1alpha1.ZTRun) { run.Status.Attempt = 0 }, false},
 		"a run with an outcome":           {func(run *v1alpha1.ZTRun) { run.Status.Outcome = &v1alpha1.Outcome{} }, false},
+		"a run whose attempt has ended":   {func(run *v1alpha1.ZTRun) { run.Status.Attempts = []v1alpha1.AttemptRecord{{Attempt: 1}} }, false},
+		"a run whose earlier attempt has": {func(run *v1alpha1.ZTRun) { run.Status.Attempts = []v1alpha1.AttemptRecord{{Attempt: 0}} }, true},
 		"a run whose attempt is finished": {withExecution(1, v1alpha1.ExecutionFinished), false},
 		"a run whose attempt is running":  {withExecution(1, v1alpha1.ExecutionRunning), true},
 		"a run whose last attempt ended":  {withExecution(0, v1alpha1.ExecutionFinished), true},
