@@ -49,7 +49,7 @@ bench: ## measure VM timings into out/bench
 build: ## the project's commands, into out/bin
 	@hack/build.sh
 
-generate: ## code, CRDs and reference pages that are generated
+generate: ## deep copies, CRDs, kustomize bases and reference pages, all that is generated
 	@hack/generate.sh
 
 verify: ## generated files are fresh, code is formatted and clean of lint

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # render.sh [FOLDER]: renders the chart into the kustomize bases below FOLDER (default: config/), so that there is one
-# source for both ways to install.
+# source for both ways to install. hack/generate.sh calls it.
 . "$(dirname "$0")/../hack/lib.sh"
 use_tools
 
@@ -10,7 +10,7 @@ target=${1:-$ROOT/config}
 show() {
 	local template arguments=()
 	for template in "$@"; do arguments+=(--show-only "templates/$template.yaml"); done
-	echo '# Rendered from charts/zt-operator by config/render.sh. Do not edit.'
+	echo '# Rendered from charts/zt-operator by hack/generate.sh. Do not edit.'
 	helm template zt-operator "$ROOT/charts/zt-operator" --namespace zt-system --set systemNamespace.create=true \
 		-f "$ROOT/charts/zt-operator/ci/example-values.yaml" "${arguments[@]}" |
 		sed -e '/^# Source:/d' -e '/helm.sh\/chart:/d' -e 's|managed-by: Helm|managed-by: kustomize|'

@@ -7,10 +7,14 @@ api() {
 	cd "$ROOT"
 	go tool controller-gen object paths=./api/... output:object:dir="$target/api/v1alpha1"
 	go tool controller-gen crd paths=./api/... output:crd:dir="$target/config/crd"
-	if [[ -d charts/zt-operator/crds ]]; then
-		mkdir -p "$target/charts/zt-operator/crds"
-		cp "$target"/config/crd/zt.*.yaml "$target/charts/zt-operator/crds/"
-	fi
+	mkdir -p "$target/charts/zt-operator/crds"
+	cp "$target"/config/crd/zt.*.yaml "$target/charts/zt-operator/crds/"
+}
+
+# The chart → kustomize bases.
+bases() {
+	"$ROOT/hack/tools.sh" helm
+	"$ROOT/config/render.sh" "$target/config"
 }
 
 # The reason catalogue and the API → reference pages.
@@ -22,4 +26,5 @@ reference() {
 
 target=${1:-$ROOT}
 step "generate deep copies and CRDs" api
-[[ ! -e $ROOT/hack/docgen/main.go ]] || step "generate reference pages" reference
+step "render the kustomize bases" bases
+step "generate reference pages" reference

@@ -1,3 +1,3 @@
 // Package chart holds the tests that keep the Helm chart true to the code: what the
-// components may do and what the default policy admits.
+// components may do, what the default policy admits, and what config/ has of it.
 package chart

@@ -12,15 +12,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // demoProfile renders the chart with the values of hack/demo/values.sh for images
 // that were pushed, and returns its profile.
 func demoProfile(t *testing.T, environment ...string) (v1alpha1.ZTProfile, error) {
 	t.Helper()
-	if _, err := exec.LookPath("helm"); err != nil {
-		t.Fatal("helm is not in PATH: hack/tools.sh helm builds it")
-	}
+	program := testneeds.Tool(t, "helm")
 	cache := t.TempDir()
 	var references strings.Builder
 	for i, name := range []string{
@@ -38,7 +37,7 @@ func demoProfile(t *testing.T, environment ...string) (v1alpha1.ZTProfile, error
 	if err != nil {
 		return v1alpha1.ZTProfile{}, fmt.Errorf("values.sh: %w", err)
 	}
-	helm := exec.Command("helm", "template", "zt", "../../charts/zt-operator", "-f", "-", "--show-only", "templates/profile.yaml")
+	helm := exec.Command(program, "template", "zt", "../../charts/zt-operator", "-f", "-", "--show-only", "templates/profile.yaml")
 	helm.Stdin = strings.NewReader(string(values))
 	output, err := helm.Output()
 	if err != nil {
