@@ -39,7 +39,7 @@ var entryPrefix = []byte(`{"v":`)
 // are hostile text. The only error is the reader's; what was read before it is
 // returned with it.
 func ParseAccessLog(log io.Reader, limit int64) (v1alpha1.EgressStatus, error) {
-	s := summary{rules: map[string]int64{}, hosts: map[string]int64{}}
+	s := summary{rules: map[string]int64{}, hosts: map[string]int64{}, failures: map[string]int64{}}
 	input := &io.LimitedReader{R: log, N: limit + 1}
 	err := eachLine(input, s.add, func() { s.rules[ruleUnreadable]++ })
 	return s.status(input.N <= 0), err
@@ -78,11 +78,12 @@ func skipLine(lines *bufio.Reader) error {
 }
 
 // summary counts entries. Its maps are bounded by what they are keyed with: rules
-// by the names in this package and a policy, hosts by bounded().
+// by the names in this package and a policy, failures by the catalogue, hosts by
+// bounded().
 type summary struct {
-	total        v1alpha1.EgressStatus
-	rules, hosts map[string]int64
-	begun        bool // the first line of the log was seen
+	total                  v1alpha1.EgressStatus
+	rules, hosts, failures map[string]int64
+	begun                  bool // the first line of the log was seen
 }
 
 func (s *summary) add(line []byte) {
@@ -105,6 +106,9 @@ func (s *summary) add(line []byte) {
 		s.total.Denied++
 	case failed:
 		s.total.Failed++
+		if reason := e.failure(); reason != "" {
+			s.failures[string(reason)]++
+		}
 	}
 	if rule == RuleRedirect || isRedirect(e.Upstream) {
 		s.total.Redirects++
@@ -148,6 +152,9 @@ func (s *summary) status(truncated bool) v1alpha1.EgressStatus {
 	out.Truncated = truncated || !s.begun
 	for _, pair := range mostFrequent(s.rules) {
 		out.Rules = append(out.Rules, v1alpha1.RuleCount{Rule: pair.key, Count: pair.count})
+	}
+	for _, pair := range mostFrequent(s.failures) {
+		out.Failures = append(out.Failures, v1alpha1.FailureCount{Reason: v1alpha1.Detail(pair.key), Count: pair.count})
 	}
 	for _, pair := range mostFrequent(s.hosts) {
 		out.Hosts = append(out.Hosts, v1alpha1.HostCount{Host: pair.key, Count: pair.count})

@@ -18,7 +18,7 @@ const logStart = `{"v":1,"start":"6.13"}` + "\n"
 func line(replace ...string) string {
 	text := `{"v":1,"t":1796071307.948,"ms":1,"src":"10.0.0.7","port":4711,"method":"GET","url":"https://registry.npmjs.org/semver",` +
 		`"result":"TCP_MISS","status":200,"up_status":"200","reply_bytes":1240,"reply_headers":240,"dst":"192.0.2.1","bump":"bump",` +
-		`"sni":"registry.npmjs.org","rule":"allow_npm","err":"-","err_detail":"-"}` + "\n"
+		`"sni":"registry.npmjs.org","rule":"allow_npm","err":"-","err_detail":"-","location":"-"}` + "\n"
 	return strings.NewReplacer(replace...).Replace(text)
 }
 
@@ -42,34 +42,35 @@ func TestAnEntryIsClassified(t *testing.T) {
 		bytes   = `"reply_bytes":1240`
 	)
 	for name, tc := range map[string]struct{ entry, want string }{
-		"an admitted request":                   {line(), "admitted allow_npm"},
-		"a request the mirror had in its cache": {line(hit, `"result":"TCP_MISS","status":304`), "admitted allow_npm"},
-		"a package the registry does not have":  {line(hit, `"result":"TCP_MISS","status":404`), "admitted allow_npm"},
-		"a denied path":                         {line(rule, `"rule":"path_not_allowed"`, hit, `"result":"TCP_DENIED","status":403`), "denied path_not_allowed"},
-		"a denied redirect":                     {line(rule, `"rule":"redirect_reply"`, hit, `"result":"TCP_DENIED_REPLY","status":403`), "denied redirect_reply"},
-		"an admitted tunnel is no request":      {line(get, connect, rule, `"rule":"connect_allowed"`), "ignored"},
-		"a denied tunnel":                       {line(get, connect, rule, `"rule":"host_not_allowed"`, hit, `"result":"TCP_DENIED","status":200`), "denied host_not_allowed"},
-		"the error page of a denied tunnel":     {line(rule, noRule, hit, `"result":"NONE_NONE","status":403`, noError, `"err":"ERR_ACCESS_DENIED","err_detail":"-"`), "ignored"},
-		"a terminated tunnel":                   {line(get, connect, rule, `"rule":"sni_not_allowed"`, `"bump":"bump"`, `"bump":"terminate"`), "denied sni_not_allowed"},
-		"no TLS in the tunnel":                  {line(get, connect, rule, `"rule":"connect_allowed"`, noError, `"err":"ERR_PROTOCOL_UNKNOWN","err_detail":"-"`), "denied malformed_request"},
-		"a host that is not the tunnel's":       {line(rule, noRule, hit, `"result":"NONE_NONE","status":503`, noError, `"err":"ERR_SECURE_CONNECT_FAIL","err_detail":"SQUID_X509_V_ERR_DOMAIN_MISMATCH+broken_cert"`), "denied host_mismatch"},
-		"an untrusted registry":                 {line(rule, noRule, hit, `"result":"NONE_NONE","status":503`, noError, `"err":"ERR_SECURE_CONNECT_FAIL","err_detail":"X509_V_ERR_CERT_HAS_EXPIRED"`), "failed upstream_failed"},
-		"a registry that answers 502":           {line(hit, `"result":"TCP_MISS","status":502`), "failed allow_npm"},
-		"a registry that ends early":            {line(hit, `"result":"TCP_MISS_ABORTED","status":0`, noError, `"err":"ERR_ZERO_SIZE_OBJECT","err_detail":"WITH_SERVER"`), "failed allow_npm"},
-		"a body that is too large":              {line(hit, `"result":"TCP_DENIED_REPLY","status":403`, noError, `"err":"ERR_TOO_BIG","err_detail":"-"`), "denied response_too_large"},
-		"a chunked body that was cut":           {line(bytes, `"reply_bytes":268960000`), "denied response_too_large"},
-		"a body of exactly the limit":           {line(bytes, `"reply_bytes":268435696`), "admitted allow_npm"},
-		"a body without its length":             {line(rule, noRule, hit, `"result":"NONE_NONE","status":411`), "denied malformed_request"},
-		"headers that are too large":            {line(rule, noRule, hit, `"result":"NONE_NONE","status":431`), "denied malformed_request"},
-		"a readiness probe":                     {line(get, `"method":"-"`, `https://registry.npmjs.org/semver`, `error:transaction-end-before-headers`, rule, noRule), "ignored"},
-		"a URL with raw control bytes":          {line("semver", "se\x01\x7fm\xffver"), "admitted allow_npm"},
-		"a rule with an endless name":           {line("allow_npm", "allow_"+strings.Repeat("x", 80)), "unreadable"},
-		"a rule that is no name":                {line("allow_npm", "allow npm"), "unreadable"},
-		"another version":                       {line(`"v":1`, `"v":2`), "unreadable"},
-		"a line cut in the middle":              {line()[:200] + "\n", "unreadable"},
-		"a number that is none":                 {line(bytes, `"reply_bytes":1e999`), "unreadable"},
-		"a message of the container":            {"squid: ended with code 0\n", "ignored"},
-		"an empty line":                         {"\n", "ignored"},
+		"an admitted request":                     {line(), "admitted allow_npm"},
+		"a request the mirror had in its cache":   {line(hit, `"result":"TCP_MISS","status":304`), "admitted allow_npm"},
+		"a package the registry does not have":    {line(hit, `"result":"TCP_MISS","status":404`), "admitted allow_npm"},
+		"a denied path":                           {line(rule, `"rule":"path_not_allowed"`, hit, `"result":"TCP_DENIED","status":403`), "denied path_not_allowed"},
+		"a denied redirect":                       {line(rule, `"rule":"redirect_reply"`, hit, `"result":"TCP_DENIED_REPLY","status":403`), "denied redirect_reply"},
+		"an admitted tunnel is no request":        {line(get, connect, rule, `"rule":"connect_allowed"`), "ignored"},
+		"a denied tunnel":                         {line(get, connect, rule, `"rule":"host_not_allowed"`, hit, `"result":"TCP_DENIED","status":200`), "denied host_not_allowed"},
+		"the error page of a denied tunnel":       {line(rule, noRule, hit, `"result":"NONE_NONE","status":403`, noError, `"err":"ERR_ACCESS_DENIED","err_detail":"-"`), "ignored"},
+		"a terminated tunnel":                     {line(get, connect, rule, `"rule":"sni_not_allowed"`, `"bump":"bump"`, `"bump":"terminate"`), "denied sni_not_allowed"},
+		"no TLS in the tunnel":                    {line(get, connect, rule, `"rule":"connect_allowed"`, noError, `"err":"ERR_PROTOCOL_UNKNOWN","err_detail":"-"`), "denied malformed_request"},
+		"a host that is not the tunnel's":         {line(rule, noRule, hit, `"result":"NONE_NONE","status":503`, noError, `"err":"ERR_SECURE_CONNECT_FAIL","err_detail":"SQUID_X509_V_ERR_DOMAIN_MISMATCH+broken_cert"`), "denied host_mismatch"},
+		"an untrusted registry":                   {line(rule, noRule, hit, `"result":"NONE_NONE","status":503`, noError, `"err":"ERR_SECURE_CONNECT_FAIL","err_detail":"X509_V_ERR_CERT_HAS_EXPIRED"`), "failed upstream_failed"},
+		"a registry that answers 502":             {line(hit, `"result":"TCP_MISS","status":502`), "failed allow_npm"},
+		"a registry that asks to come back later": {line(hit, `"result":"TCP_MISS","status":429`), "failed allow_npm"},
+		"a registry that ends early":              {line(hit, `"result":"TCP_MISS_ABORTED","status":0`, noError, `"err":"ERR_ZERO_SIZE_OBJECT","err_detail":"WITH_SERVER"`), "failed allow_npm"},
+		"a body that is too large":                {line(hit, `"result":"TCP_DENIED_REPLY","status":403`, noError, `"err":"ERR_TOO_BIG","err_detail":"-"`), "denied response_too_large"},
+		"a chunked body that was cut":             {line(bytes, `"reply_bytes":268960000`), "denied response_too_large"},
+		"a body of exactly the limit":             {line(bytes, `"reply_bytes":268435696`), "admitted allow_npm"},
+		"a body without its length":               {line(rule, noRule, hit, `"result":"NONE_NONE","status":411`), "denied malformed_request"},
+		"headers that are too large":              {line(rule, noRule, hit, `"result":"NONE_NONE","status":431`), "denied malformed_request"},
+		"a readiness probe":                       {line(get, `"method":"-"`, `https://registry.npmjs.org/semver`, `error:transaction-end-before-headers`, rule, noRule), "ignored"},
+		"a URL with raw control bytes":            {line("semver", "se\x01\x7fm\xffver"), "admitted allow_npm"},
+		"a rule with an endless name":             {line("allow_npm", "allow_"+strings.Repeat("x", 80)), "unreadable"},
+		"a rule that is no name":                  {line("allow_npm", "allow npm"), "unreadable"},
+		"another version":                         {line(`"v":1`, `"v":2`), "unreadable"},
+		"a line cut in the middle":                {line()[:200] + "\n", "unreadable"},
+		"a number that is none":                   {line(bytes, `"reply_bytes":1e999`), "unreadable"},
+		"a message of the container":              {"squid: ended with code 0\n", "ignored"},
+		"an empty line":                           {"\n", "ignored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			egress := parseLog(t, logStart+tc.entry)
@@ -99,11 +100,18 @@ func outcome(e v1alpha1.EgressStatus) string {
 	return "nothing"
 }
 
+func once(reasons ...v1alpha1.Detail) (counts []v1alpha1.FailureCount) {
+	for _, reason := range reasons {
+		counts = append(counts, v1alpha1.FailureCount{Reason: reason, Count: 1})
+	}
+	return counts
+}
+
 // The logs were written by test/proxy: one entry or more for each of its rows.
 func TestRealLogsAreSummedUp(t *testing.T) {
 	for name, want := range map[string]v1alpha1.EgressStatus{
-		"squid-5.log": {Admitted: 18, Denied: 75, Failed: 2, Redirects: 4, Bytes: 537587635},
-		"squid-6.log": {Admitted: 17, Denied: 76, Failed: 2, Redirects: 4, Bytes: 537583712},
+		"squid-5.log": {Admitted: 18, Denied: 75, Failed: 2, Redirects: 4, Bytes: 537587635, Failures: once(v1alpha1.DetailCertificateUntrusted, v1alpha1.DetailRegistryReplyBroken)},
+		"squid-6.log": {Admitted: 17, Denied: 76, Failed: 2, Redirects: 4, Bytes: 537583712, Failures: once(v1alpha1.DetailCertificateUntrusted, v1alpha1.DetailRegistryNameFailed)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := os.Open("testdata/" + name)

@@ -62,12 +62,20 @@ func (e *Evaluator) auditLine(line []byte) (judged bool, violation *v1alpha1.Egr
 		return false, nil
 	}
 	if expected := e.judgeEntry(entry, seen); expected != "" {
-		return true, &v1alpha1.EgressViolation{
-			Seen: seen, Expected: expected,
-			Request: safetext.Line(entry.URL[:min(len(entry.URL), maxViolationURL)], maxViolationURL),
-		}
+		return true, &v1alpha1.EgressViolation{Seen: seen, Expected: expected, Request: requestText(entry, expected)}
 	}
 	return true, nil
+}
+
+// requestText names an entry for people: its URL, and where it was sent to if that is
+// what is wrong with it.
+func requestText(entry entry, expected string) string {
+	text := entry.URL[:min(len(entry.URL), maxViolationURL)]
+	if expected == RuleRedirectOff {
+		half := text[:min(len(text), maxViolationURL/2)]
+		text = half + " led to " + entry.Location[:min(len(entry.Location), maxViolationURL/2)]
+	}
+	return safetext.Line(text, maxViolationURL)
 }
 
 // judgeEntry is the rule by which the evaluator decides otherwise, or "".
@@ -77,11 +85,19 @@ func (e *Evaluator) judgeEntry(entry entry, seen string) string {
 	switch {
 	case !verdict.Allowed, !isReply && verdict.Rule != seen:
 		return verdict.Rule
-	case !isReply && e.maxRedirects == 0 && isRedirect(entry.Upstream) && isRedirect(strconv.Itoa(entry.Status)):
-		// The reply went through to the mirror.
-		return RuleRedirect
+	case !isReply && isRedirect(entry.Upstream) && isRedirect(strconv.Itoa(entry.Status)):
+		return e.judgeRedirect(entry)
 	}
 	return ""
+}
+
+// judgeRedirect judges a redirect that went through to the mirror, by where it led.
+// Which hop of how many it was is not in the log: the next one is an entry of its own.
+func (e *Evaluator) judgeRedirect(entry entry) string {
+	if e.maxRedirects == 0 {
+		return RuleRedirect
+	}
+	return e.EvaluateReply(Reply{Status: entry.Status, Location: orElse(entry.Location, "")}).Rule
 }
 
 // letOut says whether Squid sent anything toward a registry for an entry, and the

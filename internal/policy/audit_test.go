@@ -89,3 +89,45 @@ func TestAnAdmittedEntryThatThePolicyDeniesIsAViolation(t *testing.T) {
 		})
 	}
 }
+
+// The redirects of a policy with a budget are judged by where they lead.
+func TestARedirectThatWasHandedOnIsJudgedByItsLocation(t *testing.T) {
+	spec := Default()
+	spec.MaxRedirects = 2
+	to := func(location string) string {
+		return line(`"status":200`, `"status":302`, `"up_status":"200"`, `"up_status":"302"`, `"location":"-"`, `"location":"`+location+`"`)
+	}
+	for name, tc := range map[string]struct{ entry, judged string }{
+		"to another path of the registry": {to("https://registry.npmjs.org/semver/-/semver-7.6.3.tgz"), ""},
+		"to a path on the same host":      {to("/semver/-/semver-7.6.3.tgz"), ""},
+		"to another registry":             {to("https://pypi.org/simple/a/"), ""},
+		"off the registries":              {to("https://evil.test/x"), RuleRedirectOff},
+		"to plain http":                   {to("http://registry.npmjs.org/semver"), RuleRedirectOff},
+		"to a host behind a user name":    {to("https://registry.npmjs.org@evil.test/x"), RuleRedirectOff},
+		"to a host without a scheme":      {to("//evil.test/x"), RuleRedirectOff},
+		"to two places":                   {to("https://registry.npmjs.org/a, https://evil.test/"), RuleRedirectOff},
+		"to bytes that are no text":       {to("https://registry.npmjs.org/\xff"), RuleRedirectOff},
+		"to nowhere":                      {to("-"), RuleRedirectOff},
+		"in a log that does not say where to": {
+			strings.Replace(to("x"), `,"location":"x"`, "", 1), RuleRedirectOff,
+		},
+		"that Squid denied": {
+			strings.NewReplacer(`"status":302`, `"status":403`, `"rule":"allow_npm"`, `"rule":"redirect_off_registry"`).Replace(to("https://evil.test/x")), "",
+		},
+		"that is none, with a Location": {line(`"location":"-"`, `"location":"https://evil.test/x"`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := audit(t, spec, "10.0.0.7", logStart+tc.entry)
+			switch {
+			case tc.judged == "" && got.Violations == 0:
+			case got.Violations != 1 || got.Found[0].Expected != tc.judged:
+				t.Errorf("%+v, want one by %q", got, tc.judged)
+			case !strings.Contains(got.Found[0].Request, "semver led to "):
+				t.Errorf("it does not say where it led: %q", got.Found[0].Request)
+			}
+		})
+	}
+	if got := audit(t, Default(), "10.0.0.7", logStart+to("/semver")); got.Violations != 1 || got.Found[0].Expected != RuleRedirect {
+		t.Errorf("without a budget: %+v", got)
+	}
+}

@@ -25,6 +25,7 @@ type entry struct {
 	Rule         string `json:"rule"`
 	Err          string `json:"err"`
 	ErrDetail    string `json:"err_detail"`
+	Location     string `json:"location"`
 }
 
 // loggedRule is what a rule's name can be: allow_ and a policy's name of 32 bytes
@@ -114,7 +115,7 @@ func (e entry) classifyAllowed(maxBytes int64) (class, string) {
 		return denied, RuleTooLarge
 	case e.domainMismatch():
 		return denied, RuleHostMismatch
-	case orElse(e.Err, "") != "" || e.Status >= 500 || e.Status == 0:
+	case orElse(e.Err, "") != "" || cannotServe(e.Status) || e.Status == 0:
 		return failed, e.Rule
 	}
 	return admitted, e.Rule

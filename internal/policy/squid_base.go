@@ -72,7 +72,7 @@ func (c *squidConfig) hygiene(p SquidParams) {
 // chose is in a field that Squid quotes, so no request can forge a second one.
 const accessLogFormat = `{"v":1,"t":%ts.%03tu,"ms":%tr,"src":"%>a","port":%>p,"method":"%"rm","url":"%"ru","result":"%Ss","status":%>Hs,` +
 	`"up_status":"%<Hs","reply_bytes":%<st,"reply_headers":%<sh,"dst":"%<a","bump":"%ssl::bump_mode","sni":"%"ssl::>sni",` +
-	`"rule":"%"{rule}note","err":"%err_code","err_detail":"%"err_detail"}`
+	`"rule":"%"{rule}note","err":"%err_code","err_detail":"%"err_detail","location":"%"{Location}<h"}`
 
 // process writes what keeps Squid small, unprivileged and without state.
 func (c *squidConfig) process(p SquidParams) {
