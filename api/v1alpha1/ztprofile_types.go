@@ -66,7 +66,7 @@ type ZTProfileSpec struct {
 
 	// parallelTrees is how many trees of a run are executed at once, each in a VM of
 	// its own. The vm pod requests the resources of so many VMs; 3 gives the fastest
-	// verdict. Only one tree at a time installs its dependencies.
+	// verdict.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3

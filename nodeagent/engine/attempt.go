@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 
 	"k8s.io/utils/clock"
 
@@ -78,7 +79,9 @@ type Attempt struct {
 	Record *Record
 
 	results *results
-	turn    turn
+	// mirror is held for reading while a tree installs from it, and for writing while
+	// its cache is audited: an audit never meets half a download.
+	mirror sync.RWMutex
 }
 
 // execute takes a tree through both phases of its own VM.

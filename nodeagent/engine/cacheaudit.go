@@ -69,6 +69,9 @@ func (m *machine) auditCache(ctx context.Context, provisioned bool) error {
 		return nil
 	}
 	m.doing("checking the mirror's cache")
+	// The wait is bounded: an installation ends with its context.
+	a.mirror.Lock()
+	defer a.mirror.Unlock()
 	listing, cancel := context.WithTimeout(ctx, cacheAuditTimeout)
 	defer cancel()
 	artifacts, err := a.Cache.List(listing)

@@ -16,21 +16,14 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 )
 
-// provision waits for the proxy and for its turn, runs the provisioning plan and has
-// the mirror's cache audited. It is false if a command did not succeed: then there is
-// nothing to verify, and the record says why.
+// provision waits for the proxy, runs the provisioning plan and has the mirror's cache
+// audited. It is false if a command did not succeed: then there is nothing to verify,
+// and the record says why.
 func (m *machine) provision(ctx context.Context) (bool, error) {
 	m.doing("waiting for the package proxy")
 	if err := m.attempt.ProxyReady(ctx); err != nil {
 		return false, fail(v1alpha1.DetailProxyNotReady, err)
 	}
-	m.doing("waiting until another tree is provisioned")
-	leave, err := m.attempt.turn.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer leave()
-	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeProvisioning })
 	ok, err := m.install(ctx)
 	if err != nil {
 		return false, err
@@ -39,6 +32,9 @@ func (m *machine) provision(ctx context.Context) (bool, error) {
 }
 
 func (m *machine) install(ctx context.Context) (bool, error) {
+	m.attempt.mirror.RLock()
+	defer m.attempt.mirror.RUnlock()
+	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeProvisioning })
 	start := m.engine.Clock.Now()
 	ok, err := m.run(ctx, m.attempt.Prepared.Plan.Provisioning, m.attempt.Clocks.Provisioning)
 	took := m.engine.Clock.Since(start)

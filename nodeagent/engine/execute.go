@@ -26,7 +26,7 @@ type execution struct {
 // with is read in order too: the answer is the one that trees in turn would give.
 func (e *Engine) Execute(ctx context.Context, a *Attempt) error {
 	a.Record.Update(func(s *v1alpha1.ExecutionStatus) { s.State = v1alpha1.ExecutionRunning })
-	a.results, a.turn = newResults(), newTurn()
+	a.results = newResults()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running []*execution
 	defer func() {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/internal/cacheaudit"
 	"github.com/ai-dossier/zt-operator/internal/verdict"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/fake"
@@ -30,28 +32,45 @@ func parallelHost(t *testing.T, exec func(v1alpha1.TreeName, brokerproto.Exec) *
 	return h
 }
 
-func TestTreesAtOnceProvisionOneAfterTheOther(t *testing.T) {
-	var provisioning, most atomic.Int32
-	h := parallelHost(t, func(_ v1alpha1.TreeName, command brokerproto.Exec) *fake.Reply {
-		if command.Network == brokerproto.NetworkPackageProxy {
-			most.Store(max(most.Load(), provisioning.Add(1)))
-			time.Sleep(20 * time.Millisecond)
-			provisioning.Add(-1)
-		}
-		return nil
-	})
+func TestTreesAtOnceGiveTheSameVerdict(t *testing.T) {
+	h := parallelHost(t, func(v1alpha1.TreeName, brokerproto.Exec) *fake.Reply { return nil })
 	record, boots, err := h.execute(t.Context())
 	if err != nil {
 		t.Fatal(err)
-	}
-	if most.Load() != 1 {
-		t.Errorf("%d trees provisioned at once, want 1", most.Load())
 	}
 	if outcome, final := verdict.Judge(record, proof); outcome.Result != v1alpha1.ResultReproducedAndFixed || !final {
 		t.Errorf("judged %+v, final %v", outcome, final)
 	}
 	if len(boots) != 2*trees || record.Activity != "" {
 		t.Errorf("%d boots, then %q; want two for each tree, then nothing to do", len(boots), record.Activity)
+	}
+}
+
+func TestTheCacheIsAuditedWhileNoTreeInstalls(t *testing.T) {
+	var installing, audits atomic.Int32
+	h := parallelHost(t, func(_ v1alpha1.TreeName, command brokerproto.Exec) *fake.Reply {
+		if command.Network == brokerproto.NetworkPackageProxy {
+			installing.Add(1)
+			time.Sleep(20 * time.Millisecond)
+			installing.Add(-1)
+		}
+		return nil
+	})
+	h.cache = &Cache{Ecosystem: v1alpha1.EcosystemNPM, List: func(context.Context) ([]cacheaudit.Artifact, error) {
+		audits.Add(1)
+		for range 20 {
+			if n := installing.Load(); n != 0 {
+				t.Errorf("the cache is audited while %d trees install", n)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return nil, nil
+	}}
+	if _, _, err := h.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if audits.Load() != trees {
+		t.Errorf("%d audits, want one after each tree's installation", audits.Load())
 	}
 }
 

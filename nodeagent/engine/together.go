@@ -9,22 +9,6 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/junit"
 )
 
-// turn lets one tree provision at a time: no more than one VM of an attempt uses the
-// mirror at once, and the audit of its cache never meets half a download.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-// enter waits for the turn and returns how to give it back.
-func (t turn) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case t <- struct{}{}:
-		return func() { <-t }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
 // results are the tests that trusted trees reported, by Tree/command. Trees at work
 // put them, a candidate waits for them.
 type results struct {
