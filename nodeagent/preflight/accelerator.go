@@ -25,16 +25,20 @@ type SmokeBoot func(ctx context.Context, manifest *image.Manifest) error
 // Accelerators selects the accelerator of a profile's VMs. That /dev/kvm opens
 // proves little, so KVM counts only once the guest was seen to boot under it.
 type Accelerators struct {
+	// Device is the path of the node's KVM device.
 	Device string
-	Smoke  SmokeBoot
-	Log    logr.Logger
+	// Smoke proves that VMs run under it; ctx gives it smokeTimeout.
+	Smoke SmokeBoot
+	// Log is told why KVM is not used where the policy leaves the choice.
+	Log logr.Logger
 
 	mu     sync.Mutex
 	proven map[string]error
 }
 
 // Select returns the accelerator for a policy. KVM is never downgraded: where it
-// does not work, policy KVM is refused with kvm_unavailable.
+// does not work, policy KVM is refused with kvm_unavailable, an *engine.Failure. The
+// first call for a manifest may take smokeTimeout; its answer holds for this process.
 func (a *Accelerators) Select(ctx context.Context, policy v1alpha1.AcceleratorPolicy, manifest *image.Manifest) (v1alpha1.Accelerator, error) {
 	if policy == v1alpha1.AcceleratorPolicyTCG {
 		return v1alpha1.AcceleratorTCG, nil

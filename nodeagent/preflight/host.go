@@ -9,16 +9,19 @@ import (
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 )
 
-// tools are the programs the node agent starts.
-var tools = map[string]v1alpha1.Detail{
-	"qemu-system-x86_64": v1alpha1.DetailQEMUMissing,
-	"qemu-img":           v1alpha1.DetailQEMUImgMissing,
-	"mkfs.ext4":          v1alpha1.DetailExt4ToolMissing,
-	"git":                v1alpha1.DetailGitMissing,
+// tools are the programs the node agent starts, in the order in which they are missed.
+var tools = []struct {
+	name   string
+	detail v1alpha1.Detail
+}{
+	{"qemu-system-x86_64", v1alpha1.DetailQEMUMissing},
+	{"qemu-img", v1alpha1.DetailQEMUImgMissing},
+	{"mkfs.ext4", v1alpha1.DetailExt4ToolMissing},
+	{"git", v1alpha1.DetailGitMissing},
 }
 
-// Host refuses a node that cannot run any VM, naming what it lacks. Errors are
-// *engine.Failure.
+// Host refuses a node that cannot run any VM, naming the first thing it lacks. Errors
+// are *engine.Failure.
 func Host() error {
 	if runtime.GOARCH != "amd64" {
 		return &engine.Failure{
@@ -26,9 +29,9 @@ func Host() error {
 			Err:    fmt.Errorf("this node is %s; the guest image is amd64", runtime.GOARCH),
 		}
 	}
-	for tool, detail := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			return &engine.Failure{Detail: detail, Err: fmt.Errorf("looking for %s: %w", tool, err)}
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool.name); err != nil {
+			return &engine.Failure{Detail: tool.detail, Err: fmt.Errorf("looking for %s: %w", tool.name, err)}
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
+	"github.com/ai-dossier/zt-operator/internal/safetext"
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 	"github.com/ai-dossier/zt-operator/nodeagent/engine"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor"
@@ -19,16 +20,22 @@ import (
 // Smoke boots the guest under KVM, without a network and without any repository,
 // in its own directory and as its own uid.
 type Smoke struct {
+	// Engine has the hypervisor, the clock and the randomness of real runs.
 	Engine *engine.Engine
+	// Images makes the boot's disk.
 	Images engine.Disks
-	// Parent gets the boot's folder.
+	// Parent gets the boot's folder, and is rid of it again.
 	Parent *safepath.Dir
-	UID    uint32
+	// UID of QEMU and owner of the folder, and its GID too: no run's.
+	UID uint32
 }
 
 const smokeDir = "smoke"
 
-// Boot is a SmokeBoot.
+// maxSaid bounds what is told of QEMU's output, in characters.
+const maxSaid = 512
+
+// Boot is a SmokeBoot. Nothing of the boot is left when it returns.
 func (s *Smoke) Boot(ctx context.Context, manifest *image.Manifest) (err error) {
 	dir, err := s.Parent.MkdirPrivate(smokeDir, s.UID, s.UID)
 	if err != nil {
@@ -49,13 +56,24 @@ func (s *Smoke) Boot(ctx context.Context, manifest *image.Manifest) (err error) 
 		return fmt.Errorf("starting QEMU: %w", err)
 	}
 	defer func() { err = errors.Join(err, process.Kill()) }()
-	return s.hello(ctx, listener, config)
+	return s.hello(ctx, listener, process, config)
 }
 
-func (s *Smoke) hello(ctx context.Context, listener *broker.Listener, config hypervisor.Config) error {
+// hello waits for the guest's hello, but no longer than QEMU lives: where KVM opens and
+// then refuses a vCPU, QEMU ends at once and says why.
+func (s *Smoke) hello(ctx context.Context, listener *broker.Listener, process hypervisor.Process, config hypervisor.Config) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-process.Done():
+			cancel(errors.New("QEMU ended and said: " + safetext.Line(process.Stderr(), maxSaid)))
+		case <-ctx.Done():
+		}
+	}()
 	welcome := brokerproto.Welcome{
 		UnixNanos: s.Engine.Clock.Now().UnixNano(),
-		Seed:      make([]byte, 32),
+		Seed:      make([]byte, brokerproto.SeedBytes),
 		Worker:    brokerproto.WorkerLimits{PIDs: 16, MemoryMiB: 128, TmpMiB: 16, CPUs: 1},
 	}
 	expect := broker.Expect{Scope: config.Scope, Phase: config.Phase, Nonce: config.Nonce}
