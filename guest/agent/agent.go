@@ -1,5 +1,3 @@
-// Package agent is PID 1 of a VM: it boots it, greets the host, and answers the
-// host's requests until the VM is powered off.
 package agent
 
 import (

@@ -14,8 +14,10 @@ const CgroupRoot = "/sys/fs/cgroup"
 // VM is a booted VM: its identity, its port, and the rest of its boot, which goes
 // on while the host is being greeted.
 type VM struct {
+	// Identity is what the host says the VM is.
 	Identity Identity
-	Port     *Port
+	// Port is the broker's end in the VM.
+	Port *Port
 
 	ready chan error
 }

@@ -14,8 +14,11 @@ const smbiosStrings = "/sys/firmware/dmi/entries/11-0/raw"
 
 // Identity is what the host says the VM is.
 type Identity struct {
+	// Scope of the agent.
 	Scope brokerproto.Scope
+	// Phase of this boot.
 	Phase brokerproto.Phase
+	// Nonce that the hello returns, as proof that it is this boot's.
 	Nonce string
 }
 

@@ -1,4 +1,3 @@
-// Package server answers the host's requests over the broker, one at a time.
 package server
 
 import (
@@ -13,20 +12,28 @@ import (
 
 // Commands runs commands in the worker container.
 type Commands interface {
+	// Run runs one command to its end and bounds what it returns. An error means that
+	// the command did not run.
 	Run(*brokerproto.Exec) (*brokerproto.ExecResult, error)
 }
 
 // Files reads and writes single workspace files.
 type Files interface {
+	// Read returns a regular file of at most limit bytes.
 	Read(name string, limit int) ([]byte, error)
+	// Write makes or replaces a regular file whole, with these permission bits, and
+	// with owner as its uid and gid.
 	Write(name string, data []byte, mode uint32, owner int) error
 }
 
 // Server answers requests.
 type Server struct {
-	Phase    brokerproto.Phase
+	// Phase of this boot; requests that do not fit it are refused.
+	Phase brokerproto.Phase
+	// Commands runs what the host asks to execute.
 	Commands Commands
-	Files    Files
+	// Files are the workspace's.
+	Files Files
 	// Owner is the uid and gid of files that the host puts.
 	Owner int
 	// Log takes the full text of what the host sees as a slug only.

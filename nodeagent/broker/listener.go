@@ -25,8 +25,11 @@ const defaultHelloTimeout = 3 * time.Minute
 
 // Expect is what the guest's hello must say: what the host told the VM.
 type Expect struct {
+	// Scope of the VM's agent.
 	Scope brokerproto.Scope
+	// Phase this boot is for.
 	Phase brokerproto.Phase
+	// Nonce of this boot, hex; a guest of another boot does not know it.
 	Nonce string
 }
 

@@ -10,8 +10,10 @@ import (
 
 // Options are what all inodes of an image share.
 type Options struct {
+	// UID and GID own every inode; compact inodes have 16 bits for each.
 	UID, GID uint16
-	UUID     [16]byte
+	// UUID of the file system; a constant, or the same tree is not the same bytes.
+	UUID [16]byte
 }
 
 // Image is a laid out image. Write it with WriteMetadata and, for each of Files,
@@ -24,7 +26,9 @@ type Image struct {
 	blocks int64
 }
 
-// New lays out a tree. The nodes belong to the image from then on.
+// New lays out a tree. The nodes belong to the image from then on. A tree that the
+// format cannot hold is an error: names, targets and sizes out of bounds, and types
+// other than file, folder and symbolic link.
 func New(root *Node, options Options) (*Image, error) {
 	if !root.Mode.IsDir() {
 		return nil, errors.New("erofs: the root is not a folder")

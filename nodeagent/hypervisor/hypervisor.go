@@ -23,7 +23,9 @@ type Config struct {
 
 	// Scope, Phase and Nonce are told to the guest, which announces them back.
 	Scope brokerproto.Scope
+	// Phase also decides whether the VM has a network device.
 	Phase brokerproto.Phase
+	// Nonce is new for each boot, hex.
 	Nonce string
 
 	// Kernel (vmlinux) and Initrd boot the VM. Root (raw, read-only), Disk (qcow2,

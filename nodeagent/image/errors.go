@@ -6,10 +6,12 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 )
 
-// Error is a bake or check that failed for a reason of the catalogue. Message is
-// for the profile's owner: what was found, what was expected, what to do.
+// Error is a bake or check that failed for a reason of the catalogue.
 type Error struct {
-	Detail  v1alpha1.Detail
+	// Detail is the catalogue's code.
+	Detail v1alpha1.Detail
+	// Message is for the profile's owner: what was found, what was expected, what to
+	// do.
 	Message string
 	// Err is the cause, if there is one.
 	Err error

@@ -29,8 +29,9 @@ type Manifest struct {
 	Digest string `json:"-"`
 	// Recipe names how the files were made.
 	Recipe string `json:"recipe"`
-	// Kernel and Initrd are the guest's.
+	// Kernel of the guest, an uncompressed vmlinux.
 	Kernel File `json:"kernel"`
+	// Initrd of the guest, which is all of its userland.
 	Initrd File `json:"initrd"`
 	// DiskBase is the empty file system behind every run disk, a sparse raw ext4.
 	DiskBase File `json:"diskBase"`

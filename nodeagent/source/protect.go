@@ -10,7 +10,7 @@ import (
 )
 
 // Limits of the protected files that are told to the agent, which reads each of them
-// back from the VM.
+// back from the VM: how many, and their bytes in all.
 const (
 	MaxProtected      = 1_000
 	MaxProtectedBytes = 16 << 20
@@ -18,8 +18,9 @@ const (
 
 // ProtectedFile is a file that the candidate has exactly as the trusted tree does.
 type ProtectedFile struct {
+	// Path from the tree's root.
 	Path string `json:"path"`
-	// ID of its blob.
+	// ID of its blob, 40 hex digits.
 	ID string `json:"id"`
 	// InBase is true if the base has it too.
 	InBase bool `json:"inBase,omitempty"`

@@ -10,8 +10,9 @@ import (
 
 // Tree is one verified tree of a proof.
 type Tree struct {
-	// Commit and TreeID are full SHA-1 object ids.
+	// Commit is the full SHA-1 id of the commit, 40 hex digits.
 	Commit string
+	// TreeID is that of its tree.
 	TreeID string
 	// Files counts the tree's files and symbolic links.
 	Files int

@@ -7,18 +7,23 @@ import (
 
 // File is what the name of a wheel or source distribution says.
 type File struct {
-	// Name is the project's, normalised; Version is canonical.
-	Name    string
+	// Name is the project's, normalised.
+	Name string
+	// Version is canonical.
 	Version string
-	// Wheel is true for a wheel; Tags are then the tags it is for.
+	// Wheel is true for a wheel.
 	Wheel bool
-	Tags  Tags
+	// Tags are those that a wheel is for.
+	Tags Tags
 }
 
-// Tags are the three compressed tag sets of a wheel's name.
+// Tags are the three compressed tag sets of a wheel's name, each 1 to maxTags long.
 type Tags struct {
-	Python   []string
-	ABI      []string
+	// Python is for interpreters, like py3 and cp313.
+	Python []string
+	// ABI is for binary interfaces, like none, abi3 and cp313.
+	ABI []string
+	// Platform is for systems, like any and manylinux_2_17_x86_64.
 	Platform []string
 }
 

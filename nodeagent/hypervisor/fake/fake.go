@@ -62,7 +62,9 @@ var _ hypervisor.Hypervisor = (*Fake)(nil)
 
 // Boot records one start and what its guest was asked.
 type Boot struct {
-	Config  hypervisor.Config
+	// Config the VM was started with.
+	Config hypervisor.Config
+	// Process that Start returned.
 	Process hypervisor.Process
 
 	mu       sync.Mutex

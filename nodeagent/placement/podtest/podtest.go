@@ -1,6 +1,3 @@
-// Package podtest makes what the kubelet and a container runtime leave of a pod on
-// a node: cgroups, and a holder process in a network namespace of its own. It is
-// for tests that run as root, and removes everything with the test.
 package podtest
 
 import (
@@ -28,6 +25,7 @@ const cgroupRoot = "/sys/fs/cgroup"
 
 // Pod is a real pod of the test.
 type Pod struct {
+	// UID as the API server would have given it; new for each test.
 	UID types.UID
 	// HolderPID is the process of the pod's only container.
 	HolderPID int
