@@ -5,9 +5,10 @@ use_tools
 
 CHART=$ROOT/charts/zt-operator
 SYSTEM=zt-system
-# The registries' certificates: here, what this machine trusts. On a cluster of your own, what the Squid image trusts
-# unless you name a file.
-CA_BUNDLE=${ZT_CA_BUNDLE-$([[ ${CLUSTER-} == existing ]] || echo /etc/ssl/certs/ca-certificates.crt)}
+# The registries' certificates: what this machine trusts, if it says so where Debian does. ZT_CA_BUNDLE names another file;
+# empty, Squid trusts what its image does.
+SYSTEM_CAS=/etc/ssl/certs/ca-certificates.crt
+CA_BUNDLE=${ZT_CA_BUNDLE-$([[ ! -e $SYSTEM_CAS ]] || echo "$SYSTEM_CAS")}
 
 # Helm neither labels a namespace that it makes nor updates CRDs.
 prepare() {
