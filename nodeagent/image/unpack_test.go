@@ -19,7 +19,13 @@ import (
 // unpack applies layers in a fresh folder and returns the tree and the folder.
 func unpack(t *testing.T, l limits, layers ...[]byte) (*flat, error) {
 	t.Helper()
-	spool := filepath.Join(t.TempDir(), "spool")
+	return unpackBelow(t, t.TempDir(), l, layers...)
+}
+
+// unpackBelow is unpack in a new folder of the given one.
+func unpackBelow(t *testing.T, dir string, l limits, layers ...[]byte) (*flat, error) {
+	t.Helper()
+	spool := filepath.Join(dir, "spool")
 	if err := os.Mkdir(spool, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -222,20 +228,10 @@ func FuzzUnpack(f *testing.F) {
 		l := defaultLimits
 		l.unpacked = 1 << 20
 		outside := t.TempDir()
-		spool := filepath.Join(outside, "spool")
-		if err := os.Mkdir(spool, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		root, err := os.OpenRoot(spool)
+		flattened, err := unpackBelow(t, outside, l, content)
 		if err != nil {
-			t.Fatal(err)
-		}
-		defer root.Close()
-		u := newUnpacker(root, l)
-		if err := u.layer(bytes.NewReader(content), int64(len(content))); err != nil {
 			return
 		}
-		flattened := &flat{u.tree, spool}
 		if err := flattened.pack(filepath.Join(outside, "root")); err != nil {
 			return
 		}

@@ -31,6 +31,17 @@ func Refused(t testing.TB, detail v1alpha1.Detail, subject string, err error) {
 	}
 }
 
+// Judged is Refused, but for an empty detail, which wants no error at all.
+func Judged(t testing.TB, detail v1alpha1.Detail, subject string, err error) {
+	t.Helper()
+	switch {
+	case detail != "":
+		Refused(t, detail, subject, err)
+	case err != nil:
+		t.Error(err)
+	}
+}
+
 // OnlyRefusals fails the test if err is neither nil nor a refusal, as for fuzzing.
 func OnlyRefusals(t testing.TB, err error) {
 	t.Helper()
