@@ -17,6 +17,8 @@ type (
 	EntryType = model.EntryType
 	// Detection is the result of Detect.
 	Detection = model.Detection
+	// Runner is what runs an npm project's tests.
+	Runner = model.Runner
 	// Command is one command of a plan.
 	Command = model.Command
 	// Plan is all commands of one tree.
@@ -29,6 +31,14 @@ const (
 	EntryDirectory = model.EntryDirectory
 	EntrySymlink   = model.EntrySymlink
 	EntrySubmodule = model.EntrySubmodule
+)
+
+// The runners of npm projects.
+const (
+	RunnerNode   = model.RunnerNode
+	RunnerJest   = model.RunnerJest
+	RunnerMocha  = model.RunnerMocha
+	RunnerVitest = model.RunnerVitest
 )
 
 // Names of the commands of the plans.

@@ -13,7 +13,7 @@ import (
 func PlanFor(detection Detection, runtime v1alpha1.Runtime, targets []string, mirrorURL string) Plan {
 	switch detection.Ecosystem {
 	case v1alpha1.EcosystemNPM:
-		return npm.Plan(targets, mirrorURL)
+		return npm.Plan(detection.Runner, targets, mirrorURL)
 	case v1alpha1.EcosystemPip:
 		return pip.Plan(targets, mirrorURL)
 	case v1alpha1.EcosystemUV:

@@ -20,16 +20,16 @@ const (
 
 // Case is one test of a report.
 type Case struct {
-	// ID is the names of the suites around the test, its class and its own name,
-	// joined; at most MaxID bytes, else cut and marked with a hash of the whole. Tests
-	// may share an ID.
+	// ID is the path of the test's file if the report tells it, the names of the suites
+	// around the test, its class and its own name, joined; at most MaxID bytes, else cut
+	// and marked with a hash of the whole. Tests may share an ID.
 	ID string
 	// Name is the test's own name, bounded likewise.
 	Name string
 	// Status of the test.
 	Status Status
 	// WholeFile is true if the case stands for a file that could not be loaded or ran
-	// no test, rather than for a test.
+	// no test, or for what a failed hook kept from running, rather than for a test.
 	WholeFile bool
 }
 
@@ -63,15 +63,16 @@ func bounded(id string) string {
 	return strings.ToValidUTF8(id[:MaxID-len(mark)], "") + mark
 }
 
-// idOf joins the names around a test. Node gives every test the class "test".
-func idOf(suites []string, class, name string) string {
+// idOf joins the names around a test. Node gives every test the class "test" or, since
+// version 24, the suite around it.
+func idOf(file string, suites []string, class, name string) string {
 	var parts []string
-	for _, suite := range suites {
-		if suite != "" {
-			parts = append(parts, suite)
+	for _, part := range append([]string{file}, suites...) {
+		if part != "" {
+			parts = append(parts, part)
 		}
 	}
-	if class != "" && class != "test" {
+	if class != "" && class != "test" && !slices.Contains(suites, class) {
 		parts = append(parts, class)
 	}
 	return bounded(strings.Join(append(parts, name), joint))

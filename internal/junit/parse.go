@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
@@ -35,8 +36,8 @@ func Parse(report []byte) (v1alpha1.ReportCounts, error) {
 	return r.Counts, err
 }
 
-// Read returns the counts and the tests of a report. Its error is our own words and
-// fits a command's problem.
+// Read returns the counts and the tests of a report: JUnit XML, or the JSON of jest,
+// which has no reporter for XML. Its error is our own words and fits a command's problem.
 //
 // A suite is any element that itself holds a test case. Node writes a top-level
 // test as a case directly under <testsuites>, with no <testsuite> around it, so the
@@ -49,6 +50,9 @@ func Parse(report []byte) (v1alpha1.ReportCounts, error) {
 func Read(report []byte) (Report, error) {
 	if len(report) > MaxBytes {
 		return Report{}, fmt.Errorf("the report has more than %d bytes", MaxBytes)
+	}
+	if isJSON(report) {
+		return readJest(report)
 	}
 	decoder := xml.NewDecoder(bytes.NewReader(printable(report)))
 	p := parser{}
@@ -69,8 +73,9 @@ func Read(report []byte) (Report, error) {
 // element is one open element.
 type element struct {
 	name string
-	// title and class are the attributes name and classname.
-	title, class string
+	// title, class and file are the attributes name, classname and file; file from the
+	// root of the workspace.
+	title, class, file string
 	// holdsCase is true once a test case was seen directly in it.
 	holdsCase bool
 	// failed, skipped and wholeFile are of a test case.
@@ -81,11 +86,12 @@ type element struct {
 }
 
 type parser struct {
-	counts v1alpha1.ReportCounts
-	cases  []Case
+	report Report
 	open   []element
 	nodes  int
 	rooted bool
+	// vitest is true if the root says that vitest wrote the report.
+	vitest bool
 }
 
 func (p *parser) token(token xml.Token) error {
@@ -96,7 +102,7 @@ func (p *parser) token(token xml.Token) error {
 	case xml.StartElement:
 		return p.start(t)
 	case xml.EndElement:
-		p.end()
+		return p.end()
 	case xml.CharData:
 		if len(p.open) == 0 && len(bytes.TrimSpace(t)) > 0 {
 			return errors.New("the report has text outside its root element")
@@ -131,11 +137,9 @@ func (p *parser) start(t xml.StartElement) error {
 	if t.Name.Local == "error" && parent == "testcase" && attribute(t, "message") == "collection failure" {
 		p.open[len(p.open)-1].brokenImport = true
 	}
-	e := element{name: t.Name.Local, title: attribute(t, "name"), class: attribute(t, "classname")}
+	e := element{name: t.Name.Local, title: attribute(t, "name"), class: attribute(t, "classname"), file: relative(attribute(t, "file"))}
 	e.wholeFile = e.name == "testcase" && parent == "testsuites" && e.class == "test" && scriptName.MatchString(e.title)
-	if e.name == "testcase" && len(p.cases) == MaxCases {
-		return fmt.Errorf("the report has more than %d tests", MaxCases)
-	}
+	p.vitest = p.vitest || parent == "" && e.title == "vitest tests"
 	p.open = append(p.open, e)
 	return nil
 }
@@ -192,35 +196,58 @@ func (p *parser) mark(parent string, ofSuite bool, set func(*element)) {
 	if parent == "testcase" {
 		set(&p.open[len(p.open)-1])
 	} else if ofSuite {
-		p.counts.Tests++
-		p.counts.Failures++
+		p.report.Counts.Tests++
+		p.report.Counts.Failures++
 	}
 }
 
-func (p *parser) end() {
+func (p *parser) end() error {
 	closed := p.open[len(p.open)-1]
 	p.open = p.open[:len(p.open)-1]
 	if closed.holdsCase {
-		p.counts.Suites++
+		p.report.Counts.Suites++
 	}
 	if closed.name != "testcase" {
-		return
+		return nil
 	}
-	status := Passed
-	p.counts.Tests++
+	c := Case{Name: bounded(closed.title), Status: Passed, WholeFile: closed.wholeFile}
 	switch {
 	case closed.skipped, closed.wholeFile && !closed.failed:
-		p.counts.Skipped++
-		status = Skipped
+		c.Status = Skipped
 	case closed.failed:
-		p.counts.Failures++
-		status = Failed
+		c.Status = Failed
+		c.WholeFile = closed.wholeFile || closed.notLoaded()
 	}
-	p.cases = append(p.cases, Case{
-		ID: idOf(p.suites(), closed.class, closed.title), Name: bounded(closed.title), Status: status,
-		// pytest writes what it could not import as a case without a class.
-		WholeFile: closed.wholeFile || status == Failed && closed.class == "" && closed.brokenImport,
-	})
+	if c.WholeFile {
+		closed.file = "" // it is the name
+	}
+	c.ID = idOf(closed.file, p.suites(), closed.class, closed.title)
+	return p.report.add(c)
+}
+
+// notLoaded reports whether a failed case stands for a file that could not be loaded, or
+// for the tests that a failed hook kept from running: pytest writes the first without a
+// class, vitest with the file as class and name, mocha names the hook.
+func (e element) notLoaded() bool {
+	return e.class == "" && e.brokenImport || e.class == e.title && scriptName.MatchString(e.title) || mochaHook.MatchString(e.title)
+}
+
+var mochaHook = regexp.MustCompile(`^"(before|after) (all|each)" hook\b`)
+
+// failedSuites marks the failed cases that vitest writes for a suite whose hook failed:
+// its name begins that of the suite's tests.
+func (r *Report) failedSuites() {
+	suites := map[string]bool{}
+	for _, c := range r.Cases {
+		for i := strings.LastIndex(c.ID, joint); i >= 0; i = strings.LastIndex(c.ID[:i], joint) {
+			suites[c.ID[:i]] = true
+		}
+	}
+	for i, c := range r.Cases {
+		if c.Status == Failed && suites[c.ID] {
+			r.Cases[i].WholeFile = true
+		}
+	}
 }
 
 // suites are the names of the open suites.
@@ -238,7 +265,10 @@ func (p *parser) result() (Report, error) {
 	if !p.rooted {
 		return Report{}, errors.New("the report is empty")
 	}
-	return Report{Counts: p.counts, Cases: p.cases}, nil
+	if p.vitest {
+		p.report.failedSuites()
+	}
+	return p.report, nil
 }
 
 // printable replaces every character that XML does not admit. Reporters write the

@@ -62,6 +62,15 @@ func TestReadsTheReportsOfRealRunners(t *testing.T) {
 		{"node-22-process-exit.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 1, Skipped: 1}},
 		{"node-20-process-exit.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 1, Skipped: 1}},
 		{"node-22-control-characters.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 3, Failures: 1}},
+		// Four tests in a.test.js, one of them skipped and one failing; one in b; a hook that
+		// fails in c; d cannot be loaded, which is the end of mocha, so it has none.
+		{"jest-27.json", v1alpha1.ReportCounts{Suites: 4, Tests: 7, Failures: 3, Skipped: 1}},
+		{"jest-30.json", v1alpha1.ReportCounts{Suites: 4, Tests: 7, Failures: 3, Skipped: 1}},
+		{"mocha-9.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 6, Failures: 2, Skipped: 1}},
+		{"mocha-12.xml", v1alpha1.ReportCounts{Suites: 1, Tests: 6, Failures: 2, Skipped: 1}},
+		{"vitest-1.xml", v1alpha1.ReportCounts{Suites: 4, Tests: 8, Failures: 3, Skipped: 1}},
+		{"vitest-4.xml", v1alpha1.ReportCounts{Suites: 4, Tests: 8, Failures: 3, Skipped: 2}},
+		{"node-24.xml", v1alpha1.ReportCounts{Suites: 2, Tests: 4, Failures: 1, Skipped: 1}},
 	}
 	for _, c := range cases {
 		t.Run(c.file, func(t *testing.T) {
@@ -113,6 +122,8 @@ func FuzzParse(f *testing.F) {
 		`<testsuites><testsuite><testcase><failure/></testcase></testsuite></testsuites>`,
 		`<?xml version="1.0"?><testsuite><testcase><skipped/></testcase></testsuite>`,
 		`<!DOCTYPE a [<!ENTITY b "c">]><testsuites/>`, "<testsuites><testcase name='\x1b'/></testsuites>",
+		`{"testResults":[{"name":"a","status":"failed","assertionResults":[{"title":"t","ancestorTitles":["s"],"status":"passed"}]}]}`,
+		`<testsuites name="vitest tests"><testsuite><testcase name="a"><failure/></testcase><testcase name="a &gt; b"/></testsuite></testsuites>`,
 	} {
 		f.Add([]byte(seed))
 	}

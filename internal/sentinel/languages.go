@@ -14,6 +14,7 @@ var javascript = language{
 		}
 		return ""
 	},
+	joint:   " > ",
 	title:   func(random string) string { return random },
 	plant:   plantScript,
 	planted: 3,
@@ -66,6 +67,7 @@ func plantScript(titles []string) string {
   const register = (test) => planted.forEach(([title, run]) => test(title, run));
   if (typeof test === 'function') register(test);
   else if (typeof it === 'function') register(it);
+  else if (process.env.VITEST) import('vitest').then((runner) => register(runner.test));
   else import('node:test').then((runner) => register(runner.test));
 })();
 `, anys(titles)...)

@@ -31,8 +31,9 @@ type language struct {
 	names *regexp.Regexp
 	// title makes a title out of random letters.
 	title func(random string) string
-	// parameters begin what a report adds to a test's name; "" if nothing.
-	parameters string
+	// parameters begin what a report adds behind a test's name, joint ends what it adds
+	// before; "" if nothing.
+	parameters, joint string
 	// head comes before the content of a file.
 	head func(target string) string
 	// plant returns tests of these titles, all of which fail.
@@ -42,15 +43,23 @@ type language struct {
 }
 
 // titles are the names that can stand in a file: a parametrised test of pytest has its
-// parameters behind its name.
+// parameters behind its name, a test of vitest the suites around it before. Where such a
+// name begins cannot be told from what a title itself contains.
 func (l language) titles(names []string) []string {
 	var titles []string
+	add := func(name string) {
+		if !slices.Contains(titles, name) {
+			titles = append(titles, name)
+		}
+	}
 	for _, name := range names {
 		if l.parameters != "" {
 			name, _, _ = strings.Cut(name, l.parameters)
 		}
-		if !slices.Contains(titles, name) {
-			titles = append(titles, name)
+		add(name)
+		for l.joint != "" && strings.Contains(name, l.joint) {
+			_, name, _ = strings.Cut(name, l.joint)
+			add(name)
 		}
 	}
 	return titles

@@ -43,6 +43,12 @@ func Prepare(src *source.Source, profile v1alpha1.ZTProfileSpec, targets []v1alp
 				Message: fmt.Sprintf("the trees differ: %s before, %s here; one proof runs in one ecosystem", prepared.Detection.Ecosystem, detection.Ecosystem),
 			})
 		}
+		if i > 0 && detection.Runner != prepared.Detection.Runner {
+			return nil, inTree(name, &ecosystem.Refusal{
+				Detail: v1alpha1.DetailNoTestRunner, Subject: "scripts.test",
+				Message: fmt.Sprintf("the trees differ: %s runs the tests before, %s here; their results cannot be compared", prepared.Detection.Runner, detection.Runner),
+			})
+		}
 		prepared.Detection = detection
 		declarations = append(declarations, detection.Declarations...)
 	}

@@ -47,10 +47,24 @@ func (r RootFiles) Regular(name string) (data []byte, ok bool) {
 	return data, ok && regular
 }
 
+// Runner is what runs the tests of an npm project and writes their report.
+type Runner string
+
+// The runners. Node's own follows NODE_OPTIONS, and so does what a script calls that is
+// none of the others; these take arguments.
+const (
+	RunnerNode   Runner = "node"
+	RunnerJest   Runner = "jest"
+	RunnerMocha  Runner = "mocha"
+	RunnerVitest Runner = "vitest"
+)
+
 // Detection is what was found in a tree's root.
 type Detection struct {
 	// Ecosystem detected.
 	Ecosystem v1alpha1.Ecosystem
+	// Runner of an npm project; "" for others, whose runner is pytest.
+	Runner Runner
 	// Packages counts the packages the lockfile has fetched.
 	Packages int
 	// Declarations about interpreter and manager, in a stable order.

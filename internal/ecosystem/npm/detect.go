@@ -40,12 +40,17 @@ func Detect(root model.RootFiles) (model.Detection, error) {
 	if err != nil {
 		return model.Detection{}, err
 	}
+	runner, err := project.runner()
+	if err != nil {
+		return model.Detection{}, err
+	}
 	files, err := declaredInFiles(root)
 	if err != nil {
 		return model.Detection{}, err
 	}
 	return model.Detection{
 		Ecosystem:      v1alpha1.EcosystemNPM,
+		Runner:         runner,
 		Packages:       len(locked),
 		Declarations:   append(project.declarations, files...),
 		ManagerVersion: project.managerVersion,
@@ -84,6 +89,7 @@ func read(root model.RootFiles) (project, []model.Locked, error) {
 	}
 	overrides, _ := member[*boundedjson.Object](manifest, "overrides")
 	locked, err := readLock(lockfile, overrides)
+	p.packages, _ = member[*boundedjson.Object](lockfile, "packages")
 	return p, locked, err
 }
 

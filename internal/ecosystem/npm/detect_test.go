@@ -81,7 +81,7 @@ func TestAcceptsAPlainProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := model.Detection{
-		Ecosystem: v1alpha1.EcosystemNPM, Packages: 1, ManagerVersion: "10.9.3",
+		Ecosystem: v1alpha1.EcosystemNPM, Runner: model.RunnerNode, Packages: 1, ManagerVersion: "10.9.3",
 		Declarations: []runtimes.Declaration{
 			{Source: "packageManager", Target: runtimes.Manager, Syntax: runtimes.ExactVersion, Value: "10.9.3"},
 			{Source: "engines.node", Target: runtimes.Interpreter, Syntax: runtimes.NPMRange, Value: ">=20"},

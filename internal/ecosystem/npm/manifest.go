@@ -14,6 +14,8 @@ import (
 type project struct {
 	managerVersion string
 	declarations   []runtimes.Declaration
+	// scripts of package.json, packages of the lockfile by their location.
+	scripts, packages *boundedjson.Object
 }
 
 // dependencyFields hold a package's edges.
@@ -145,7 +147,7 @@ var blanks = regexp.MustCompile(`\s+`)
 // placeholder is the test script that npm init writes.
 const placeholder = `echo "Error: no test specified" && exit 1`
 
-func requireTestScript(manifest *boundedjson.Object, _ *project) error {
+func requireTestScript(manifest *boundedjson.Object, p *project) error {
 	value, _ := manifest.Get("scripts")
 	scripts, ok := value.(*boundedjson.Object)
 	if !ok {
@@ -160,5 +162,6 @@ func requireTestScript(manifest *boundedjson.Object, _ *project) error {
 	case script == placeholder:
 		return refusal.New(v1alpha1.DetailNoTestRunner, "scripts.test", "it is the placeholder that npm init writes")
 	}
+	p.scripts = scripts
 	return nil
 }

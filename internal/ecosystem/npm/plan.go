@@ -2,14 +2,16 @@ package npm
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
 )
 
 // Plan returns npm's commands. No code of the repository or of a package runs before
-// rebuild, and from then on there is no network.
-func Plan(targets []string, mirrorURL string) model.Plan {
+// rebuild, and from then on there is no network. The targets are the last arguments of
+// the regression command.
+func Plan(runner model.Runner, targets []string, mirrorURL string) model.Plan {
 	return model.Plan{
 		Provisioning: []model.Command{{
 			Name: model.CommandInstall,
@@ -24,14 +26,18 @@ func Plan(targets []string, mirrorURL string) model.Plan {
 			Env:   merge(common(), offline()),
 			Phase: brokerproto.PhaseVerification, Network: brokerproto.NetworkNone,
 		}},
-		Suite:      test(model.CommandSuite, "npm", "test"),
-		Regression: test(model.CommandRegression, append([]string{"npm", "test", "--"}, targets...)...),
+		Suite:      test(model.CommandSuite, runner, reporter(runner)),
+		Regression: test(model.CommandRegression, runner, slices.Concat(reporter(runner), only(runner), targets)),
 	}
 }
 
-func test(name string, argv ...string) model.Command {
+func test(name string, runner model.Runner, arguments []string) model.Command {
+	argv := []string{"npm", "test"}
+	if len(arguments) > 0 {
+		argv = append(append(argv, "--"), arguments...) // the rest is the script's
+	}
 	return model.Command{
-		Name: name, Argv: argv, Env: merge(common(), offline(), reporting()),
+		Name: name, Argv: argv, Env: merge(common(), offline(), reporting(runner)),
 		Phase: brokerproto.PhaseVerification, Network: brokerproto.NetworkNone, Report: true,
 	}
 }
@@ -90,8 +96,12 @@ func offline() map[string]string {
 // reporting gives Node's test runner two reporters, whatever command line
 // scripts.test has: the report for us, and text for people. Only the runner opens
 // the report file. The processes it starts for the single files inherit the
-// variable and ignore it, since the runner marks them as its children.
-func reporting() map[string]string {
+// variable and ignore it, since the runner marks them as its children. Other runners
+// take arguments: see reporter.
+func reporting(runner model.Runner) map[string]string {
+	if len(reporter(runner)) > 0 {
+		return nil
+	}
 	return map[string]string{
 		"NODE_OPTIONS": "--test-reporter=junit --test-reporter-destination=" + brokerproto.ReportFile +
 			" --test-reporter=spec --test-reporter-destination=stdout",
