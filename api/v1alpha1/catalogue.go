@@ -551,7 +551,10 @@ func Explain(detail Detail) (Entry, bool) {
 // run.
 func (d Detail) Pauses() bool {
 	switch d {
-	case DetailProxyNotReady, DetailInstallFailed, DetailRegistryFailed, DetailInstallTimedOut:
+	case DetailProxyNotReady, DetailProxyEnded, DetailProxyOutOfMemory, DetailProxyDiskFull,
+		DetailInstallFailed, DetailInstallTimedOut,
+		DetailRegistryFailed, DetailRegistryNameFailed, DetailRegistryUnreachable, DetailRegistryTLSFailed,
+		DetailCertificateUntrusted, DetailRegistryTimedOut, DetailRegistryReplyBroken, DetailRegistryError:
 		return true
 	}
 	return false

@@ -52,11 +52,11 @@ func TestAMirrorThatEndsBesideItsAuditorIsSeen(t *testing.T) {
 		w.toRunning()
 		edit(w, w.pod(v1alpha1.RoleMirror), func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-				Name: container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}},
+				Name: container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "Error"}},
 			}}
 		})
 		w.pass()
-		w.wantCondition(v1alpha1.ConditionScheduled, metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted, container+": exit status 137 OOMKilled")
+		w.wantCondition(v1alpha1.ConditionScheduled, metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted, container+": exit status 137 Error")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,4 +63,14 @@ func (r *Reconciler) egress(ctx context.Context, s *scope) (*v1alpha1.EgressStat
 	}
 	egress.Audit = &audit
 	return &egress, nil
+}
+
+// failuresText lists what failed requests on their way to the registries, the most
+// frequent first.
+func failuresText(failures []v1alpha1.FailureCount) string {
+	texts := make([]string, 0, len(failures))
+	for _, f := range failures {
+		texts = append(texts, fmt.Sprintf("%d by %s", f.Count, f.Reason))
+	}
+	return strings.Join(texts, ", ")
 }

@@ -101,9 +101,9 @@ func explained(o v1alpha1.Outcome, egress *v1alpha1.EgressStatus, cache *v1alpha
 	case cache != nil && cache.Rejected > 0:
 		o.Message += fmt.Sprintf("; the mirror held files that no lockfile names: %d; first: %s", cache.Rejected, firstFinding(cache))
 	case o.Detail == v1alpha1.DetailArtifactHashMismatch:
-	case egress != nil && egress.Failed > 0:
-		o.Detail = v1alpha1.DetailRegistryFailed
-		o.Message += fmt.Sprintf("; requests that the registries did not answer: %d", egress.Failed)
+	case egress != nil && len(egress.Failures) > 0:
+		o.Detail = egress.Failures[0].Reason
+		o.Message += "; requests that the registries failed: " + failuresText(egress.Failures)
 	case egress != nil && egress.Denied > 0:
 		o.Detail = v1alpha1.DetailRequestDenied
 		o.Message += fmt.Sprintf("; requests that the policy denied: %d", egress.Denied)

@@ -19,6 +19,9 @@ func (r *Reconciler) judge(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if s.executionState() != v1alpha1.ExecutionFinished {
 		return ctrl.Result{RequeueAfter: s.timeLeft()}, nil
 	}
+	if err := proxyTold(s); err != nil {
+		return ctrl.Result{}, err
+	}
 	digest, err := r.copiedDigest(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, err

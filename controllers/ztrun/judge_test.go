@@ -113,7 +113,13 @@ func TestDecide(t *testing.T) {
 		},
 		"an installation that failed by itself": {clean, uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed},
 		"an installation whose registry did not answer": {
-			with(func(e *v1alpha1.EgressStatus) { e.Failed, e.Denied = 2, 1 }), uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRegistryFailed,
+			with(func(e *v1alpha1.EgressStatus) {
+				e.Failed, e.Denied = 3, 1
+				e.Failures = []v1alpha1.FailureCount{{Reason: v1alpha1.DetailRegistryUnreachable, Count: 2}, {Reason: v1alpha1.DetailRegistryTimedOut, Count: 1}}
+			}), uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRegistryUnreachable,
+		},
+		"an installation that broke its requests off itself": {
+			with(func(e *v1alpha1.EgressStatus) { e.Failed = 2 }), uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailInstallFailed,
 		},
 		"an installation that asked for what the policy denies": {
 			with(func(e *v1alpha1.EgressStatus) { e.Denied = 1 }), uninstalled(nil), v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRequestDenied,

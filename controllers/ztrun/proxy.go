@@ -129,7 +129,7 @@ func awaitProxy(s *scope, started time.Time) error {
 		case part.pod == nil:
 			problem = part.name + " waits for the mirror's address"
 		case ended(part.pod) || !part.pod.DeletionTimestamp.IsZero():
-			return proxyFailed("the %s pod ended before it was ready: %s", part.name, podProblem(part.pod))
+			return endedEarly(part.name, part.pod)
 		case !ready(part.pod):
 			problem = fmt.Sprintf("%s: %s", part.name, podProblem(part.pod))
 		}
@@ -145,6 +145,15 @@ func awaitProxy(s *scope, started time.Time) error {
 		return proxyFailed("mirror and Squid were not ready within %s: %s", proxyReadyBound, problem)
 	}
 	return hold(v1alpha1.ConditionProxyReady, v1alpha1.DetailProxyStarting, min(left, s.timeLeft()), "%s", problem)
+}
+
+// endedEarly names what a pod was short of before it was ready, if anything.
+func endedEarly(name string, pod *corev1.Pod) error {
+	detail, _ := shortage(pod)
+	if detail == v1alpha1.DetailProxyEnded {
+		detail = v1alpha1.DetailProxyNotReady
+	}
+	return refuse(v1alpha1.ResultOf(detail), detail, name, "the %s pod ended before it was ready: %s", name, podProblem(pod))
 }
 
 func proxyFailed(format string, args ...any) error {

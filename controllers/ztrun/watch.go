@@ -89,23 +89,6 @@ func notTakenUp(s *scope) error {
 		"waiting for the node agent of %s to take up the run", s.run.Status.NodeName)
 }
 
-// proxyLost: a mirror or Squid that was ready ended, and the evidence of what went
-// through it with it.
-func proxyLost(s *scope) error {
-	if !s.proxyReady() {
-		return nil
-	}
-	for role, pod := range map[string]*corev1.Pod{v1alpha1.RoleMirror: s.mirror, v1alpha1.RoleSquid: s.squid} {
-		switch {
-		case pod == nil || !pod.DeletionTimestamp.IsZero():
-			return interrupt(v1alpha1.DetailExecutionInterrupted, "the %s pod is gone", role)
-		case ended(pod):
-			return interrupt(v1alpha1.DetailExecutionInterrupted, "the %s pod ended: %s", role, podProblem(pod))
-		}
-	}
-	return nil
-}
-
 func (s *scope) proxyReady() bool {
 	return s.run.Status.Timings != nil && s.run.Status.Timings.ProxyReady != nil
 }

@@ -43,10 +43,10 @@ var interruptions = map[string]struct {
 	"Squid ended": {
 		func(w *world) {
 			edit(w, w.pod(v1alpha1.RoleSquid), func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
-		}, v1alpha1.DetailExecutionInterrupted, "the squid pod ended",
+		}, v1alpha1.DetailProxyEnded, "the squid pod ended",
 	},
 	"the mirror is gone": {
-		func(w *world) { w.remove(w.pod(v1alpha1.RoleMirror)) }, v1alpha1.DetailExecutionInterrupted, "the mirror pod is gone",
+		func(w *world) { w.remove(w.pod(v1alpha1.RoleMirror)) }, v1alpha1.DetailProxyEnded, "the mirror pod is gone",
 	},
 }
 
