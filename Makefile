@@ -42,7 +42,7 @@ proxy-check: ## every row of the policy through the real Squid, into out/proxy/v
 test-cluster: ## a real run on a real cluster
 	@hack/test.sh cluster
 
-bench: ## measure VM timings into out/bench
+bench: ## measure VMs, proxy, whole proofs and lockfiles into out/bench (docs/benchmarks.md)
 	@hack/bench.sh
 
 ##@ Develop

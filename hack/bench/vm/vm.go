@@ -9,11 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/hack/bench/report"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/nodeagent/broker"
 	"github.com/ai-dossier/zt-operator/nodeagent/erofs"
@@ -37,7 +37,9 @@ type bench struct {
 	dir, tree, base      string
 }
 
-func (b *bench) measure(ctx context.Context) (*report, error) {
+func (b *bench) measure(ctx context.Context) (*report.VM, error) {
+	result := &report.VM{Header: report.Begin(), Accelerator: string(v1alpha1.AcceleratorTCG)}
+	defer result.End()
 	version, err := exec.CommandContext(ctx, b.qemu, "--version").Output()
 	if err != nil {
 		return nil, fmt.Errorf("asking QEMU for its version: %w", err)
@@ -50,17 +52,15 @@ func (b *bench) measure(ctx context.Context) (*report, error) {
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
-	measured := samples{}
+	measured := report.Samples{}
 	for n := range b.runs {
 		if err := b.once(ctx, measured); err != nil {
 			return nil, fmt.Errorf("VM %d: %w", n+1, err)
 		}
 	}
-	first, _, _ := strings.Cut(string(version), "\n")
-	return &report{
-		Accelerator: string(v1alpha1.AcceleratorTCG), QEMU: first, CPUs: runtime.NumCPU(),
-		VM: measured.figures(),
-	}, nil
+	result.QEMU, _, _ = strings.Cut(string(version), "\n")
+	result.Millis = measured.Figures()
+	return result, nil
 }
 
 // prepare makes the base of the run disks and a small tree.
@@ -75,7 +75,7 @@ func (b *bench) prepare(ctx context.Context) error {
 }
 
 // once takes one VM through both phases.
-func (b *bench) once(ctx context.Context, measured samples) error {
+func (b *bench) once(ctx context.Context, measured report.Samples) error {
 	dir := filepath.Join(b.dir, "vm")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("making the VM's folder: %w", err)
@@ -89,17 +89,17 @@ func (b *bench) once(ctx context.Context, measured samples) error {
 	}
 	vm := &vm{bench: b, dir: dir, disk: disk}
 	defer vm.kill()
-	if err := measured.step("bootToHello", func() error { return vm.boot(ctx, brokerproto.PhaseProvisioning) }); err != nil {
+	if err := measured.Step("bootToHello", func() error { return vm.boot(ctx, brokerproto.PhaseProvisioning) }); err != nil {
 		return err
 	}
-	if err := measured.step("nodeFirst", func() error { return vm.node(ctx) }); err != nil {
+	if err := measured.Step("nodeFirst", func() error { return vm.node(ctx) }); err != nil {
 		return err
 	}
-	if err := measured.step("nodeWarm", func() error { return vm.node(ctx) }); err != nil {
+	if err := measured.Step("nodeWarm", func() error { return vm.node(ctx) }); err != nil {
 		return err
 	}
-	return measured.step("phaseSwitch", func() error {
-		if err := measured.step("powerOff", func() error { return vm.powerOff(ctx) }); err != nil {
+	return measured.Step("phaseSwitch", func() error {
+		if err := measured.Step("powerOff", func() error { return vm.powerOff(ctx) }); err != nil {
 			return err
 		}
 		return vm.boot(ctx, brokerproto.PhaseVerification)

@@ -1,27 +1,22 @@
-// Command bench measures the VM's steps and reads what the last demo measured, and
+// Command vm measures the VM's steps and reads what the last demo measured, and
 // writes both as JSON. It times; it asserts nothing.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
 
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/hack/bench/report"
 	"github.com/ai-dossier/zt-operator/nodeagent/hypervisor/qemu"
 )
-
-// report is the benchmark's result. Durations are in milliseconds.
-type report struct {
-	Accelerator string            `json:"accelerator"`
-	QEMU        string            `json:"qemu"`
-	CPUs        int               `json:"cpus"`
-	VM          map[string]figure `json:"vm"`
-	Run         *runFigures       `json:"run,omitempty"`
-}
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == qemu.LaunchCommand {
@@ -40,7 +35,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, &b, *demo, *out); err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		fmt.Fprintf(os.Stderr, "bench vm: %v\n", err)
 		os.Exit(1)
 	}
 }
@@ -50,19 +45,32 @@ func run(ctx context.Context, b *bench, demo, out string) error {
 	if err != nil {
 		return err
 	}
-	if result.Run, err = readDemo(demo); err != nil {
+	if result.Demo, err = readDemo(demo); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(result, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding the report: %w", err)
+	if err := report.Write(out, result); err != nil {
+		return fmt.Errorf("%s: %w", out, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
-		return fmt.Errorf("making the output folder: %w", err)
-	}
-	if err := os.WriteFile(out, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	fmt.Printf("%s\nwritten to %s\n", text, out)
+	fmt.Println("written to", out)
 	return nil
+}
+
+// readDemo returns the figures of the last demo's run, or nil if there was none.
+func readDemo(dir string) (*report.Run, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "ztrun.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the demo's run: %w", err)
+	}
+	var ztrun v1alpha1.ZTRun
+	if err := json.Unmarshal(text, &ztrun); err != nil {
+		return nil, fmt.Errorf("decoding the demo's run: %w", err)
+	}
+	run, err := report.OfRun(&ztrun)
+	if errors.Is(err, report.ErrUnfinished) {
+		return nil, nil
+	}
+	return &run, err
 }
