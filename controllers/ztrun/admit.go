@@ -161,10 +161,13 @@ func checkBaked(s *scope) error {
 		"no node has baked profile %q yet; nodes say: %s", p.Name, said)
 }
 
-// admissionStart is when the wait for a node began: with the run, or when it was
-// resumed.
+// admissionStart is when the wait for a node began: with the attempt, or when the run
+// was suspended no longer.
 func admissionStart(s *scope) time.Time {
 	start := s.run.CreationTimestamp.Time
+	if t := s.run.Status.Timings; t != nil && t.AttemptStarted != nil {
+		start = t.AttemptStarted.Time
+	}
 	c := meta.FindStatusCondition(s.base.Status.Conditions, v1alpha1.ConditionAdmitted)
 	switch {
 	case c == nil:

@@ -86,15 +86,14 @@ func TestAMirrorOrSquidThatCannotStartIsNamedInBoundedTime(t *testing.T) {
 				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: tc.state}}
 			})
 			w.settle()
-			if w.run().Status.Outcome == nil {
+			if w.run().Status.Ended() == nil {
 				w.wantCondition(v1alpha1.ConditionProxyReady, metav1.ConditionFalse, v1alpha1.DetailProxyStarting, tc.says)
 			}
 			w.advance(proxyReadyBound)
 			w.pass()
-			w.wantOutcome(v1alpha1.ResultProvisioningFailed, v1alpha1.DetailProxyNotReady, tc.says)
 			w.settle()
 			w.advance(cleanedBound)
-			w.wantComplete()
+			w.wantPaused(v1alpha1.DetailProxyNotReady, tc.says)
 		})
 	}
 }

@@ -7,9 +7,6 @@ import (
 )
 
 const (
-	// maxAttempts bounds the executions of one run.
-	maxAttempts = 2
-
 	// maxBundleBytes is what a ConfigMap can hold, by Kubernetes' own validation.
 	maxBundleBytes = 1 << 20
 

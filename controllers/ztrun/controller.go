@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 	}()
 	if err := r.observe(ctx, s); err != nil {
-		return r.settle(ctx, s, err)
+		return r.settle(s, err)
 	}
 	return r.drive(ctx, s, r.phases(s))
 }
@@ -83,10 +83,14 @@ func (r *Reconciler) phases(s *scope) []phase {
 		return []phase{r.expire}
 	case s.ended():
 		return []phase{r.teardown, r.complete, r.expire}
+	case s.endedBy(v1alpha1.AttemptPaused):
+		return []phase{r.teardown, r.park, r.resume}
+	case s.endedBy(v1alpha1.AttemptInterrupted):
+		return []phase{r.teardown, r.nextAttempt}
 	case s.run.Spec.Suspend && !s.placed():
 		return []phase{r.suspend}
 	default:
-		return []phase{r.admit, r.source, r.place, r.watch, r.proxy, r.judge}
+		return []phase{r.admit, r.source, r.place, r.watch, r.selection, r.proxy, r.judge}
 	}
 }
 
@@ -95,7 +99,7 @@ func (r *Reconciler) drive(ctx context.Context, s *scope, phases []phase) (ctrl.
 	for _, p := range phases {
 		result, err := p(ctx, s)
 		if err != nil {
-			return r.settle(ctx, s, err)
+			return r.settle(s, err)
 		}
 		next = sooner(next, result)
 	}
@@ -103,26 +107,23 @@ func (r *Reconciler) drive(ctx context.Context, s *scope, phases []phase) (ctrl.
 }
 
 // settle turns the type of an error into what follows from it.
-func (r *Reconciler) settle(ctx context.Context, s *scope, err error) (ctrl.Result, error) {
+func (r *Reconciler) settle(s *scope, err error) (ctrl.Result, error) {
 	var (
 		end  *terminal
 		cut  *interrupted
 		wait *waiting
 	)
 	switch {
+	// Recorded first, torn down by the next pass: evidence goes with the pods.
+	case errors.As(err, &end) && s.mayPause(end.outcome):
+		s.endAttempt(v1alpha1.AttemptPaused, end.outcome)
+		return ctrl.Result{RequeueAfter: settle}, nil
 	case errors.As(err, &end):
-		// Recorded first, torn down by the next pass: evidence goes with the pods.
 		s.end(end.outcome)
 		return ctrl.Result{RequeueAfter: settle}, nil
-	case errors.As(err, &cut) && s.attempt() >= maxAttempts:
-		s.end(v1alpha1.Outcome{
-			Result: v1alpha1.ResultExecutionFailed, Detail: cut.detail,
-			Message: fmt.Sprintf("attempt %d, the last one, was interrupted: %s", s.attempt(), cut.message),
-		})
-		return ctrl.Result{RequeueAfter: settle}, nil
 	case errors.As(err, &cut):
-		s.cut = cut
-		return r.drive(ctx, s, []phase{r.clear, r.nextAttempt})
+		s.interrupt(cut)
+		return ctrl.Result{RequeueAfter: settle}, nil
 	case errors.As(err, &wait):
 		s.held = wait
 		return ctrl.Result{RequeueAfter: wait.after}, nil

@@ -43,6 +43,7 @@ func note(c metav1.Condition) string {
 // eventType is Warning for what somebody may have to do something about.
 func eventType(s *scope, c metav1.Condition) string {
 	bad := c.Type == concernedBy(s) ||
+		c.Type == v1alpha1.ConditionPaused && c.Status == metav1.ConditionTrue ||
 		c.Type == v1alpha1.ConditionComplete && !isVerdict(s.run.Status.Outcome.Result) ||
 		c.Reason == v1alpha1.DetailBlockedCleanup.Reason() ||
 		c.Reason == v1alpha1.DetailAttemptInterrupted.Reason()

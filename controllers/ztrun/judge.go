@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/runtimes"
 	"github.com/ai-dossier/zt-operator/internal/verdict"
 )
 
@@ -56,6 +57,8 @@ func decide(run *v1alpha1.ZTRun, e *v1alpha1.ExecutionStatus, digest string) v1a
 		return explained(outcome, run.Status.Egress, e.CacheAudit)
 	case !final:
 		return incomplete(outcome.Subject, "the execution finished without evidence for a verdict: "+outcome.Message)
+	case e.Source != nil && runtimes.Same(run.Status.Runtime, e.Source.Selected) != nil:
+		return incomplete("runtime", "the node agent executed under another runtime than the run's record has")
 	case e.Source != nil && e.Source.Digest != digest:
 		return incomplete("source", fmt.Sprintf("the node agent read a bundle with digest %s, it was given %s", e.Source.Digest, digest))
 	case outcome.Result == v1alpha1.ResultReproducedAndFixed:

@@ -39,7 +39,10 @@ func TestAProvenRunIsJudgedAndTornDown(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	run := builders.Run("fix").Object()
+	run.Status.Runtime = builders.Selected()
 	run.Status.Egress = &v1alpha1.EgressStatus{Admitted: 1, Audit: &v1alpha1.EgressAudit{Judged: 1}}
+	unrecorded := run.DeepCopy()
+	unrecorded.Status.Runtime = nil
 	with := func(change func(*v1alpha1.EgressStatus)) *v1alpha1.ZTRun {
 		changed := run.DeepCopy()
 		change(changed.Status.Egress)
@@ -48,7 +51,8 @@ func TestDecide(t *testing.T) {
 	violated := with(func(e *v1alpha1.EgressStatus) {
 		e.Audit.Violations, e.Audit.Found = 1, []v1alpha1.EgressViolation{{Seen: "allow_npm", Expected: "path_not_allowed", Request: "https://registry.npmjs.org/-/whoami"}}
 	})
-	blind := builders.Run("fix").Object()
+	blind := run.DeepCopy()
+	blind.Status.Egress = nil
 	proven := func() *builders.ExecutionBuilder { return builders.Execution(1, bundleDigest).Proven().Finished() }
 	otherCommit := proven().Object()
 	otherCommit.Trees[2].Commit = builders.Commit("d")
@@ -147,6 +151,11 @@ func TestDecide(t *testing.T) {
 		"trees of other commits than the run's prove nothing": {
 			run, otherCommit, v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
 		},
+		"another runtime than the one that was recorded proves nothing": {
+			run, proven().Select(func(r *v1alpha1.RuntimeRecord) { r.Image = builders.Image("other", "9").Image }).Object(),
+			v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
+		},
+		"without a recorded runtime there is no proof": {unrecorded, proven().Object(), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete},
 		"another bundle than the one that was given proves nothing": {
 			run, builders.Execution(1, "sha256:beef").Proven().Finished().Object(), v1alpha1.ResultInconclusive, v1alpha1.DetailEvidenceIncomplete,
 		},

@@ -103,7 +103,9 @@ func runPhase(s *scope) v1alpha1.RunPhase {
 	switch {
 	case s.completed():
 		return v1alpha1.PhaseComplete
-	case s.ended() || s.deleting() || s.cut != nil:
+	case s.paused() && !s.deleting():
+		return v1alpha1.PhasePaused
+	case s.ended() || s.deleting() || s.ending() != nil:
 		return v1alpha1.PhaseTearingDown
 	case s.run.Spec.Suspend && !s.placed():
 		return v1alpha1.PhaseSuspended

@@ -127,12 +127,11 @@ func TestAProxyThatIsNotReadyInTimeIsNamed(t *testing.T) {
 	w.wantCondition(v1alpha1.ConditionProxyReady, metav1.ConditionFalse, v1alpha1.DetailProxyStarting, "container squid: ImagePullBackOff")
 	w.advance(proxyReadyBound)
 	w.pass()
-	w.wantOutcome(v1alpha1.ResultProvisioningFailed, v1alpha1.DetailProxyNotReady, "ImagePullBackOff")
 	w.agent(builders.Execution(1, bundleDigest).Finished().Object())
-	w.wantComplete()
+	w.wantPaused(v1alpha1.DetailProxyNotReady, "ImagePullBackOff")
 }
 
-func TestAProxyThatEndsBeforeItIsReadyEndsTheRunAtOnce(t *testing.T) {
+func TestAProxyThatEndsBeforeItIsReadyPausesTheRunAtOnce(t *testing.T) {
 	w, _ := readyWorld(t)
 	w.toSquidStarting()
 	edit(w, w.pod(v1alpha1.RoleSquid), func(p *corev1.Pod) {
@@ -142,7 +141,8 @@ func TestAProxyThatEndsBeforeItIsReadyEndsTheRunAtOnce(t *testing.T) {
 		}}
 	})
 	w.pass()
-	w.wantOutcome(v1alpha1.ResultProvisioningFailed, v1alpha1.DetailProxyNotReady, "exit status 78  squid: refused to start")
+	w.agent(builders.Execution(1, bundleDigest).Finished().Object())
+	w.wantPaused(v1alpha1.DetailProxyNotReady, "exit status 78  squid: refused to start")
 }
 
 func TestARunWhoseEcosystemHasNoMirrorIsUnsupported(t *testing.T) {
@@ -151,7 +151,7 @@ func TestARunWhoseEcosystemHasNoMirrorIsUnsupported(t *testing.T) {
 	e := builders.Execution(1, bundleDigest).Object()
 	e.Source.Ecosystem = v1alpha1.EcosystemUV
 	w.agent(e)
-	w.pass()
+	w.settle()
 	w.wantOutcome(v1alpha1.ResultUnsupportedEnvironment, v1alpha1.DetailEcosystemNotOffered, `no package mirror for "uv"`)
 }
 

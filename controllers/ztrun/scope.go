@@ -30,9 +30,8 @@ type scope struct {
 	vm, mirror, squid *corev1.Pod
 	node              *corev1.Node
 
-	// held says why the pass went no further; cut what ended the attempt.
+	// held says why the pass went no further.
 	held *waiting
-	cut  *interrupted
 	// broken is true if the API failed the pass: what it saw is not the whole, and
 	// no status is written from it.
 	broken bool
@@ -104,6 +103,19 @@ func (s *scope) end(outcome v1alpha1.Outcome) {
 	}
 	s.run.Status.Outcome = boundedOutcome(outcome)
 	s.timings().Judged = s.moment()
+}
+
+// interrupt records that the attempt was interrupted. The second time in a row it is
+// the run's end, and so it is in the last attempt.
+func (s *scope) interrupt(cut *interrupted) {
+	if s.interruptedBefore() || s.attempt() >= v1alpha1.MaxAttempts {
+		s.end(v1alpha1.Outcome{
+			Result: v1alpha1.ResultExecutionFailed, Detail: cut.detail,
+			Message: fmt.Sprintf("attempt %d, the last one, was interrupted: %s", s.attempt(), cut.message),
+		})
+		return
+	}
+	s.endAttempt(v1alpha1.AttemptInterrupted, v1alpha1.Outcome{Detail: cut.detail, Message: cut.message})
 }
 
 // observe reads the pods of the current attempt and their node.

@@ -64,8 +64,8 @@ func (r *Reconciler) servedRun(_ context.Context, obj client.Object) []reconcile
 	return []reconcile.Request{{NamespacedName: run}}
 }
 
-// runsBy leads from a profile or node to the unfinished runs that have its name in
-// an index.
+// runsBy leads from a profile or node to the runs that have its name in an index and
+// are neither complete nor paused.
 func (r *Reconciler) runsBy(index string) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
 		runs := &v1alpha1.ZTRunList{}
@@ -75,7 +75,7 @@ func (r *Reconciler) runsBy(index string) handler.MapFunc {
 		}
 		var requests []reconcile.Request
 		for i := range runs.Items {
-			if runs.Items[i].Status.Phase != v1alpha1.PhaseComplete {
+			if phase := runs.Items[i].Status.Phase; phase != v1alpha1.PhaseComplete && phase != v1alpha1.PhasePaused {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs.Items[i])})
 			}
 		}

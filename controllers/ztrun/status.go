@@ -73,7 +73,7 @@ func conditions(s *scope) []metav1.Condition {
 		found := f.of(s)
 		switch {
 		case f.condition == concerned:
-			o := s.run.Status.Outcome
+			o := failed(s)
 			found = standing(metav1.ConditionFalse, o.Detail, "%s", o.Message)
 		case !found.reached && s.held != nil && s.held.condition == f.condition:
 			found = standing(metav1.ConditionFalse, s.held.detail, "%s", s.held.message)
@@ -85,14 +85,35 @@ func conditions(s *scope) []metav1.Condition {
 			Type: f.condition, Status: found.status, Detail: found.detail, Message: found.message,
 		})
 	}
+	// Only runs that were paused once have the condition: for all others it would be a
+	// condition that is better not true.
+	if s.paused() || meta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionPaused) != nil {
+		found := paused(s)
+		computed = append(computed, status.Condition{
+			Type: v1alpha1.ConditionPaused, Status: found.status, Detail: found.detail, Message: found.message,
+		})
+	}
 	return status.Set(s.run.Status.Conditions, s.run.Generation, s.now, computed)
 }
 
-// concernedBy names the condition that the outcome kept from becoming true; none
-// for a verdict.
-func concernedBy(s *scope) string {
+// failed is the run's outcome, or what paused it; nil for a verdict.
+func failed(s *scope) *v1alpha1.Outcome {
 	o := s.run.Status.Outcome
+	if o == nil && s.endedBy(v1alpha1.AttemptPaused) {
+		record := s.ending()
+		o = &v1alpha1.Outcome{Result: v1alpha1.ResultOf(record.Detail), Detail: record.Detail, Message: record.Message}
+	}
 	if o == nil || isVerdict(o.Result) {
+		return nil
+	}
+	return o
+}
+
+// concernedBy names the condition that a failure kept from becoming true; none for a
+// verdict.
+func concernedBy(s *scope) string {
+	o := failed(s)
+	if o == nil {
 		return ""
 	}
 	switch o.Detail {
@@ -129,15 +150,9 @@ func admitted(s *scope) finding {
 }
 
 func scheduled(s *scope) finding {
-	if s.cut != nil {
-		// What struck first is what people need to know; a later pass only sees that
-		// the vm pod is gone.
-		before := meta.FindStatusCondition(s.base.Status.Conditions, v1alpha1.ConditionScheduled)
-		if before != nil && before.Reason == v1alpha1.DetailAttemptInterrupted.Reason() {
-			return standing(metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted, "%s", before.Message)
-		}
+	if s.endedBy(v1alpha1.AttemptInterrupted) {
 		return standing(metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted,
-			"an attempt was interrupted and is made again: %s", s.cut.message)
+			"an attempt was interrupted and is made again: %s", s.ending().Message)
 	}
 	if !s.placed() {
 		return notReached()
@@ -162,14 +177,27 @@ func proxyReady(s *scope) finding {
 }
 
 func tornDown(s *scope) finding {
-	if !s.completed() {
-		return notReached()
+	switch {
+	case s.completed():
+		return reached(v1alpha1.DetailTornDown, "nothing of the run is left")
+	case s.paused():
+		return reached(v1alpha1.DetailTornDown, "nothing of attempt %d is left", s.attempt())
 	}
-	return reached(v1alpha1.DetailTornDown, "nothing of the run is left")
+	return notReached()
+}
+
+func paused(s *scope) finding {
+	if !s.paused() {
+		return standing(metav1.ConditionFalse, v1alpha1.DetailResumed, "the run was resumed")
+	}
+	return reached(s.ending().Detail, "%s", pauseMessage(s.run, s.ending()))
 }
 
 func complete(s *scope) finding {
 	o := s.run.Status.Outcome
+	if s.paused() {
+		return standing(metav1.ConditionFalse, v1alpha1.DetailPaused, "the run is paused and waits to be resumed")
+	}
 	if o == nil || !s.completed() {
 		return standing(metav1.ConditionFalse, v1alpha1.DetailRunning, "the run is not over")
 	}

@@ -18,7 +18,7 @@ import (
 // teardown deletes every object of the run and waits until they are gone and the
 // node agent has confirmed that its node is clean.
 func (r *Reconciler) teardown(ctx context.Context, s *scope) (ctrl.Result, error) {
-	if s.completed() {
+	if s.completed() || s.paused() {
 		return ctrl.Result{}, nil
 	}
 	left, err := r.deleteObjects(ctx, s.run.UID)
@@ -46,11 +46,6 @@ func (r *Reconciler) teardown(ctx context.Context, s *scope) (ctrl.Result, error
 	return ctrl.Result{}, nil
 }
 
-// clear is teardown between two attempts.
-func (r *Reconciler) clear(ctx context.Context, s *scope) (ctrl.Result, error) {
-	return r.teardown(ctx, s)
-}
-
 // cleaned reports whether nothing of the attempt is left on its node. A run that was
 // never placed has none.
 func (s *scope) cleaned() bool {
@@ -63,10 +58,14 @@ func (s *scope) cleaned() bool {
 
 // nextAttempt starts again from scratch, under a new number and new names.
 func (r *Reconciler) nextAttempt(_ context.Context, s *scope) (ctrl.Result, error) {
+	if record := s.ending(); record.TornDownAt == nil {
+		record.TornDownAt = s.moment()
+	}
 	status := &s.run.Status
 	status.Attempt = s.attempt() + 1
 	status.NodeName, status.VMPod, status.Proxy, status.Egress = "", nil, nil, nil
-	s.timings().ProxyReady = nil
+	t := s.timings()
+	t.AttemptStarted, t.Admitted, t.ProxyReady = s.moment(), nil, nil
 	return ctrl.Result{RequeueAfter: settle}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/runtimes"
 )
 
 // ExecutionBuilder builds a node agent's record.
@@ -15,9 +16,21 @@ func Execution(attempt int32, sourceDigest string) *ExecutionBuilder {
 		Attempt: attempt,
 		State:   v1alpha1.ExecutionWaitingForProxy,
 		Source: &v1alpha1.SourceStatus{
-			Digest: sourceDigest, Ecosystem: v1alpha1.EcosystemNPM, Runtime: "node-22", Packages: 93,
+			Digest: sourceDigest, Ecosystem: v1alpha1.EcosystemNPM, Runtime: "node-22", Selected: Selected(), Packages: 93,
 		},
 	}}
+}
+
+// Selected is the record of Profile's one runtime.
+func Selected() *v1alpha1.RuntimeRecord {
+	spec := Profile("").Object().Spec
+	return runtimes.Record(spec.Runtimes[0], v1alpha1.EcosystemNPM, spec.Guest)
+}
+
+// Select has the node agent select another runtime.
+func (b *ExecutionBuilder) Select(change func(*v1alpha1.RuntimeRecord)) *ExecutionBuilder {
+	change(b.e.Source.Selected)
+	return b
 }
 
 // State is how far the agent is.
