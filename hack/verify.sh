@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# verify.sh [generated|format|lint…]: fails on stale generated files, formatting and lint. Runs every check, then fails.
+# verify.sh [generated|format|links|vet|lint…]: fails on stale generated files, formatting, links that lead nowhere and lint. Runs
+# every check, then fails.
 . "$(dirname "$0")/lib.sh"
 use_tools
 
@@ -41,13 +42,16 @@ go_lint() {
 	cd "$ROOT" && golangci-lint run --build-tags "$(suite_tags)" ./...
 }
 
-suite_tags() { echo envtest,vm,proxy,cluster,images; }
+suite_tags() { echo envtest,vm,proxy,cluster,images,bench; }
 
 shell_lint() { git -C "$ROOT" ls-files -z '*.sh' .ci/run | (cd "$ROOT" && xargs -0 shellcheck); }
 
+# links: what the pages say is in a file, is there.
+links() { git -C "$ROOT" ls-files -z '*.md' | (cd "$ROOT" && xargs -0 go run ./hack/doccheck); }
+
 vet() { cd "$ROOT" && go vet -tags "$(suite_tags)" ./...; }
 
-[[ $# -gt 0 ]] || set -- generated format vet lint
+[[ $# -gt 0 ]] || set -- generated format links vet lint
 "$ROOT/hack/deps.sh"
 failed=()
 for check in "$@"; do
