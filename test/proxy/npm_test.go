@@ -82,7 +82,6 @@ func cacheDir(t *testing.T) string {
 // until it answers.
 func startMirror(t *testing.T, top *topology, s *squid) (url string, ready time.Duration) {
 	t.Helper()
-	node, main := mirrorInstallation(t)
 	storage := filepath.Join(s.dir, "storage")
 	if err := os.Mkdir(storage, 0o777); err != nil {
 		t.Fatal(err)
@@ -90,6 +89,14 @@ func startMirror(t *testing.T, top *topology, s *squid) (url string, ready time.
 	if err := os.Chmod(storage, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	m := startNPMMirror(t, top, s, storage)
+	return "http://" + m.address + "/", m.ready
+}
+
+// startNPMMirror is startMirror with a storage of the caller's.
+func startNPMMirror(t *testing.T, top *topology, s *squid, storage string) *mirror {
+	t.Helper()
+	node, main := mirrorInstallation(t)
 	s.write(t, "conf/mirror.yaml", []byte(policy.RenderVerdaccio(policy.VerdaccioParams{
 		Proxy: net.JoinHostPort(squidIP, "3128"), Storage: storage,
 	})))
@@ -120,10 +127,11 @@ exec setpriv --reuid 1000 --regid 1000 --clear-groups --bounding-set -all --inh-
 			t.Logf("the mirror's output: %s", tailOf(output.String()))
 		}
 	})
-	address := net.JoinHostPort(mirrorIP, "4873")
+	m := &mirror{address: net.JoinHostPort(mirrorIP, "4873"), storage: storage, pid: cmd.Process.Pid, output: &output}
 	for {
-		if status, _ := fetch(top, address, "/-/ping"); status == 200 {
-			return "http://" + address + "/", time.Since(begun)
+		if status, _ := fetch(top, m.address, "/-/ping"); status == 200 {
+			m.ready = time.Since(begun)
+			return m
 		}
 		if time.Since(begun) > time.Minute {
 			t.Fatalf("the mirror does not answer: %s", tailOf(output.String()))

@@ -19,17 +19,24 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/registries"
 )
 
-// pypiMirror is the PyPI mirror's image, running as its pod would run it.
-type pypiMirror struct {
+// mirror is a package mirror that runs as its pod would run it.
+type mirror struct {
 	address string
 	storage string
 	pid     int
 	ready   time.Duration
+	output  *bytes.Buffer
 }
 
-func startPyPIMirror(t *testing.T, top *topology, s *squid) *pypiMirror {
+func startPyPIMirror(t *testing.T, top *topology, s *squid) *mirror {
 	t.Helper()
-	config, storage := folder(t, 0o755), folder(t, 0o777)
+	return startPyPIMirrorIn(t, top, s, folder(t, 0o777))
+}
+
+// startPyPIMirrorIn is startPyPIMirror with a storage of the caller's.
+func startPyPIMirrorIn(t *testing.T, top *topology, s *squid, storage string) *mirror {
+	t.Helper()
+	config := folder(t, 0o755)
 	if err := os.WriteFile(filepath.Join(config, "ca.crt"), s.caPEM, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +68,7 @@ func startPyPIMirror(t *testing.T, top *topology, s *squid) *pypiMirror {
 			t.Logf("the mirror's output: %s", tailOf(output.String()))
 		}
 	})
-	m := &pypiMirror{address: net.JoinHostPort(mirrorIP, fmt.Sprint(policy.ProxpiPort)), storage: storage, pid: cmd.Process.Pid}
+	m := &mirror{address: net.JoinHostPort(mirrorIP, fmt.Sprint(policy.ProxpiPort)), storage: storage, pid: cmd.Process.Pid, output: &output}
 	for m.get(top, "/health").status != 200 {
 		if time.Since(begun) > time.Minute {
 			t.Fatalf("the mirror does not answer: %s", tailOf(output.String()))
@@ -77,15 +84,15 @@ type answer struct {
 	text   string
 }
 
-func (m *pypiMirror) get(top *topology, path string) answer { return m.ask(top, "GET", path) }
+func (m *mirror) get(top *topology, path string) answer { return m.ask(top, "GET", path) }
 
-func (m *pypiMirror) ask(top *topology, method, path string) answer {
+func (m *mirror) ask(top *topology, method, path string) answer {
 	status, text := ask(top, m.address, method+" "+path+" HTTP/1.1\r\nHost: mirror\r\nAccept: */*\r\nConnection: close\r\n\r\n")
 	return answer{status, text}
 }
 
 // memory is the mirror's resident memory.
-func (m *pypiMirror) memory() string {
+func (m *mirror) memory() string {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.pid))
 	for line := range strings.Lines(string(status)) {
 		if strings.HasPrefix(line, "VmRSS:") {

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/policy"
+	"github.com/ai-dossier/zt-operator/internal/registries"
 )
 
 // locations that a registry could send a mirror to.
@@ -70,4 +73,27 @@ func TestSquidAndTheEvaluatorAgreeWhereARedirectMayLead(t *testing.T) {
 		t.Errorf("%d admitted and %d denied redirects, which compares too little", admits, denials)
 	}
 	t.Logf("squid %s: %d admitted of %d redirects", s.version(), admits, len(locations)*7)
+	t.Run("the audit admits where they led", func(t *testing.T) { s.cleanAudit(t, spec, 200) })
+	t.Run("the audit finds those that the applied policy would not follow", func(t *testing.T) {
+		applied, away := policy.Default(), 0
+		applied.MaxRedirects = spec.MaxRedirects
+		applied.Hosts = slices.DeleteFunc(applied.Hosts, func(h v1alpha1.PolicyHost) bool { return h.Host != registries.NPMHost })
+		for _, location := range locations {
+			if evaluator.EvaluateReply(policy.Reply{Status: 302, Location: strings.TrimSpace(location)}).Allowed && !strings.HasPrefix(strings.TrimSpace(location), "/") &&
+				!strings.HasPrefix(location, "https://"+registries.NPMHost) {
+				away++
+			}
+		}
+		narrow, err := policy.NewEvaluator(applied, policy.SquidParams{MirrorIP: mirrorIP})
+		if err != nil {
+			t.Fatal(err)
+		}
+		audit, err := narrow.Audit(strings.NewReader(s.log()), 64<<20)
+		if want := int64(away * 7); err != nil || audit.Violations != want || away < 5 {
+			t.Fatalf("%+v, %v; want %d violations", audit, err, want)
+		}
+		if first := audit.Found[0]; first.Expected != policy.RuleRedirectOff || !strings.Contains(first.Request, " led to https://pypi.org") {
+			t.Errorf("%+v", first)
+		}
+	})
 }

@@ -68,6 +68,8 @@ type squidOptions struct {
 	ecosystem   v1alpha1.Ecosystem
 	upstreamCA  []byte
 	nameservers []string
+	// edit changes the configuration for a test, such as a bound that it will not wait for.
+	edit func(string) string
 }
 
 // startSquid runs the image's entry point in the squid namespace as the image's
@@ -86,6 +88,9 @@ func startSquid(t *testing.T, top *topology, o squidOptions) *squid {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o.edit != nil {
+		text = o.edit(text)
 	}
 	s.write(t, "conf/squid.conf", []byte(text))
 	s.write(t, "conf/ca.pem", append(append([]byte(nil), certPEM...), keyPEM...))

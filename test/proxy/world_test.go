@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -124,8 +125,13 @@ func (w *world) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 		template.DNSNames = []string{"shared-a.test", "shared-b.test"}
 	}
 	issuer, signer := w.caCert, w.caKey
-	if hello.ServerName == "untrusted.test" {
+	switch hello.ServerName {
+	case "untrusted.test":
 		issuer, signer = template, key
+	case "expired.test":
+		template.NotAfter = time.Now().Add(-time.Minute)
+	case "plain.test":
+		return nil, errors.New("no certificate")
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, signer)
 	if err != nil {
@@ -185,6 +191,24 @@ func (w *world) serve(out http.ResponseWriter, in *http.Request) {
 		out.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(out, "short")
 		panic(http.ErrAbortHandler)
+	case kind == "chunkcut":
+		_, _ = io.WriteString(out, "short")
+		out.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	case kind == "reset":
+		panic(http.ErrAbortHandler)
+	case kind == "hang":
+		<-in.Context().Done()
+	case kind == "stall":
+		_, _ = io.WriteString(out, "short")
+		out.(http.Flusher).Flush()
+		<-in.Context().Done()
+	case kind == "garbage":
+		conn, _, _ := http.NewResponseController(out).Hijack()
+		_, _ = io.WriteString(conn, "who knows\r\n\r\n")
+		conn.Close()
+	case kind == "status":
+		out.WriteHeader(int(number))
 	case kind == "etag" && in.Header.Get("If-None-Match") != "":
 		out.WriteHeader(http.StatusNotModified)
 	default:
@@ -214,7 +238,7 @@ func (w *world) serveDNS(conn net.PacketConn) {
 			return
 		}
 		var query dnsmessage.Message
-		if query.Unpack(buffer[:n]) != nil || len(query.Questions) != 1 {
+		if query.Unpack(buffer[:n]) != nil || len(query.Questions) != 1 || strings.HasPrefix(query.Questions[0].Name.String(), "mute.") {
 			continue
 		}
 		answer, err := w.answer(query)
