@@ -49,7 +49,7 @@ func entryAt(path string) (Entry, error) {
 		return Entry{}, err
 	}
 	stat := info.Sys().(*syscall.Stat_t)
-	entry := Entry{Mode: info.Mode(), UID: stat.Uid, GID: stat.Gid, Links: uint64(stat.Nlink), Modified: info.ModTime()}
+	entry := Entry{Mode: info.Mode(), UID: stat.Uid, GID: stat.Gid, Links: stat.Nlink, Modified: info.ModTime()}
 	switch {
 	case info.Mode().IsRegular():
 		content, err := os.ReadFile(path)
