@@ -1,7 +1,7 @@
 # Targets for people. What they do stands in hack/; `make help` lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
-.PHONY: help demo demo-down test test-unit test-envtest test-vm test-proxy proxy-check test-cluster bench generate verify lint \
+.PHONY: help demo demo-down test test-unit test-fixtures test-envtest test-vm test-proxy proxy-check test-cluster proof bench generate verify lint \
 	build images cluster-up cluster-down cluster-shell tools clean
 
 # existing: use the current kubeconfig and push images to REGISTRY; otherwise a cluster of our own on this machine.
@@ -21,8 +21,8 @@ demo-down: ## end the demo and remove what it made outside the cache
 	@if [[ $(CLUSTER) != existing ]]; then hack/cluster/down.sh; fi
 
 ##@ Test
-test: ## everything: verify, unit, envtest, VM, proxy and cluster tests
-	@hack/test.sh verify unit envtest vm proxy cluster
+test: ## everything: verify, unit, fixtures, envtest, VM, proxy and cluster tests
+	@hack/test.sh verify unit fixtures envtest vm proxy cluster
 
 test-unit: ## unit tests
 	@hack/test.sh unit
@@ -41,6 +41,12 @@ proxy-check: ## every row of the policy through the real Squid, into out/proxy/v
 
 test-cluster: ## a real run on a real cluster
 	@hack/test.sh cluster
+
+test-fixtures: ## the fixtures on this machine, without a VM
+	@hack/test.sh fixtures
+
+proof: ## the acceptance criteria, in VMs and on a real cluster, into out/proof
+	@hack/proof.sh
 
 bench: ## measure VMs, proxy, whole proofs and lockfiles into out/bench (docs/benchmarks.md)
 	@hack/bench.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test.sh SUITE…: prepares and runs test suites: verify, unit, envtest, vm, proxy, cluster. Runs all of them, shows go
-# test's own summary lines, and fails if anything failed.
+# test.sh SUITE…: prepares and runs test suites: verify, unit, fixtures, envtest, vm, proxy, cluster. Runs all of them, shows
+# go test's own summary lines, and fails if anything failed. ZT_TEST_RUN narrows vm and cluster to the tests that match it.
 . "$(dirname "$0")/lib.sh"
 use_tools
 
@@ -45,7 +45,7 @@ tagged() {
 	shift
 	packages=$(packages_of "$tag")
 	# shellcheck disable=SC2086 # one word per package
-	go_test "$tag" -p 1 -count 1 "$@" $packages
+	go_test "$tag" -p 1 -count 1 ${ZT_TEST_RUN:+-run "$ZT_TEST_RUN"} "$@" $packages
 }
 
 verify() { "$ROOT/hack/verify.sh"; }
@@ -59,6 +59,19 @@ unit() {
 	packages=$(cd "$ROOT" && go list ./... | grep -vE '/test/(envtest|vm|proxy|cluster)$')
 	# shellcheck disable=SC2086 # one word per package
 	go_test '' $packages
+}
+
+# fixtures: each proves itself on this machine, with the real registries and no sandbox.
+fixtures() {
+	local check pids=() pid failed=0
+	"$ROOT/hack/tools.sh" python-tools
+	PATH=$(python_tools_dir)/bin:$PATH
+	for check in "$ROOT"/fixtures/ecosystem/*/check.sh; do
+		"$check" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
+	return $failed
 }
 
 envtest() {

@@ -101,11 +101,7 @@ func withoutLockfile(t *testing.T, base string) {
 // profileWithoutNode is the default profile for nodes that do not exist.
 func profileWithoutNode(t *testing.T) string {
 	t.Helper()
-	var profile v1alpha1.ZTProfile
-	if err := kube.Get(t.Context(), client.ObjectKey{Name: "default"}, &profile); err != nil {
-		t.Fatal(err)
-	}
-	nowhere := &v1alpha1.ZTProfile{ObjectMeta: metav1.ObjectMeta{Name: namespace + "-nowhere"}, Spec: profile.Spec}
+	nowhere := &v1alpha1.ZTProfile{ObjectMeta: metav1.ObjectMeta{Name: namespace + "-nowhere"}, Spec: defaultProfile(t).Spec}
 	nowhere.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "no-such-node"}
 	nowhere.Spec.Limits.PlacementSeconds = 5
 	if err := kube.Create(t.Context(), nowhere); err != nil {

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,6 +20,14 @@ import (
 // nothingLeft checks that no object and no process of the run is left.
 func nothingLeft(t *testing.T, run *v1alpha1.ZTRun) {
 	t.Helper()
+	for _, thing := range left(t, run) {
+		t.Errorf("left of the run: %s", thing)
+	}
+}
+
+// left names the objects and processes of a run that are still there.
+func left(t *testing.T, run *v1alpha1.ZTRun) (things []string) {
+	t.Helper()
 	for kind, list := range map[string]client.ObjectList{
 		"pods": &corev1.PodList{}, "services": &corev1.ServiceList{}, "configmaps": &corev1.ConfigMapList{},
 		"secrets": &corev1.SecretList{}, "networkpolicies": &networkingv1.NetworkPolicyList{},
@@ -28,14 +37,15 @@ func nothingLeft(t *testing.T, run *v1alpha1.ZTRun) {
 			t.Fatal(err)
 		}
 		if n := meta.LenList(list); n != 0 {
-			t.Errorf("%d %s of the run are left", n, kind)
+			things = append(things, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
 	if run.Status.VMPod != nil {
 		for _, process := range processesOf(t, string(run.Status.VMPod.UID)) {
-			t.Errorf("a process of the vm pod is left: %s", process)
+			things = append(things, "process "+process)
 		}
 	}
+	return things
 }
 
 // processesOf returns the command lines of the machine's processes in the cgroup of

@@ -31,7 +31,7 @@ test('never ends', () => {
 // TestProofInconclusive: a command that was cut off, or whose report is missing or
 // cannot be read, is no test result, whatever it exits with.
 func TestProofInconclusive(t *testing.T) {
-	record := proof.New(t, "ac4-inconclusive", "AC4",
+	record := proof.New(t, "ac4", "AC4",
 		"a test that times out, a run that writes no report and a report that cannot be read are inconclusive")
 	v := newMachine(t, forgeryProject(t)).boot(t, brokerproto.PhaseVerification)
 	begun := time.Now()
