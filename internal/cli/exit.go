@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
+	"github.com/ai-dossier/zt-operator/internal/cli/follow"
 )
 
 // The exit codes of kubectl-zt. They are API: scripts decide by them.
@@ -18,13 +19,17 @@ const (
 	// ExitUsageOrTimeout: the command line is wrong, or the wait ended before the
 	// run did. The run goes on.
 	ExitUsageOrTimeout = 3
+	// ExitPaused: the dependencies could not be installed, and the run waits for
+	// people to mend that and to resume it.
+	ExitPaused = 4
 )
 
 const exitCodesHelp = `Exit codes:
   0  the verdict is reproduced_and_fixed (or, without waiting, the run was submitted)
   1  another verdict: not_reproduced, not_fixed, regressed, inconclusive
   2  the run was refused or failed, or could not be submitted
-  3  wrong usage, or the wait ended before the run did; the run goes on`
+  3  wrong usage, or the wait ended before the run did; the run goes on
+  4  the run is paused: mend what is printed, then kubectl zt resume it or delete it`
 
 // exitError carries the exit code of the process. A nil cause was told already.
 type exitError struct {
@@ -59,6 +64,9 @@ func exitCode(err error) int {
 
 // verdictError is nil only for the one verdict that proves the fix.
 func verdictError(run *v1alpha1.ZTRun) error {
+	if follow.Paused(run) {
+		return &exitError{code: ExitPaused}
+	}
 	if run.Status.Outcome == nil {
 		return &exitError{code: ExitRefusedOrFailed}
 	}

@@ -35,7 +35,7 @@ func (o *runOptions) printManifest(cm *corev1.ConfigMap, run *v1alpha1.ZTRun) er
 }
 
 // submitted prints a run that is not waited for.
-func (o *runOptions) submitted(run *v1alpha1.ZTRun) error {
+func (o *waiter) submitted(run *v1alpha1.ZTRun) error {
 	if !o.print.OutputFlagSpecified() {
 		fmt.Fprintf(o.ErrOut, "follow it: kubectl zt watch -n %s %s\n", run.Namespace, run.Name)
 		return nil

@@ -57,7 +57,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(a.runCommand(), a.watchCommand())
+	root.AddCommand(a.runCommand(), a.watchCommand(), a.resumeCommand())
 	return root
 }
 

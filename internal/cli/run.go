@@ -26,6 +26,7 @@ type runOptions struct {
 	ttl                                   int32
 	wait                                  bool
 	dryRun                                string
+	session, sessionEvent                 string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -60,6 +61,8 @@ func (a *app) runCommand() *cobra.Command {
 	flags.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long, for example 30m; 0 waits as long as the run takes")
 	flags.StringVar(&o.dryRun, "dry-run", "none", "none, or client: print the objects, send nothing")
 	flags.Lookup("dry-run").NoOptDefVal = "client"
+	flags.StringVar(&o.session, "session", "", "line of work that the run belongs to; after two repairs in vain, no other candidate is submitted to it")
+	flags.StringVar(&o.sessionEvent, "session-event", "", "plan_approved or revision_requested, with which the session's repairs are counted anew")
 	o.print.AddFlags(cmd)
 	for _, required := range []string{"base", "regression-test", "candidate", "target"} {
 		_ = cmd.MarkFlagRequired(required)
@@ -70,6 +73,9 @@ func (a *app) runCommand() *cobra.Command {
 func (o *runOptions) run(ctx context.Context) error {
 	if o.dryRun != "none" && o.dryRun != "client" {
 		return usageError(fmt.Errorf("--dry-run is %q, expected none or client", o.dryRun))
+	}
+	if err := o.checkSession(); err != nil {
+		return usageError(err)
 	}
 	request, err := o.request(ctx)
 	if err != nil {
@@ -84,6 +90,9 @@ func (o *runOptions) run(ctx context.Context) error {
 	}
 	c, err := o.client()
 	if err != nil {
+		return failedError(err)
+	}
+	if err := o.allowed(ctx, c, run.Namespace); err != nil {
 		return failedError(err)
 	}
 	if err := submit.Create(ctx, c, cm, run); err != nil {
@@ -102,7 +111,7 @@ func (o *runOptions) request(ctx context.Context) (*submit.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &submit.Request{Targets: o.targets, Profile: o.profile, Policy: o.policy}
+	r := &submit.Request{Targets: o.targets, Profile: o.profile, Policy: o.policy, Session: o.session, SessionEvent: o.sessionEvent}
 	for _, rev := range []struct {
 		flag, rev string
 		into      *string

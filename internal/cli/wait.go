@@ -20,7 +20,7 @@ import (
 // errWaited says that --timeout ended the wait.
 var errWaited = errors.New("timed out waiting for the run")
 
-// waiter follows a run to its end and prints what came of it.
+// waiter follows a run to its end, or to its pause, and prints what came of it.
 type waiter struct {
 	*app
 	timeout time.Duration
@@ -45,6 +45,9 @@ func (w *waiter) wait(ctx context.Context, c client.WithWatch, key client.Object
 		return failedError(err)
 	}
 	if err := w.result(run); err != nil {
+		return failedError(err)
+	}
+	if err := w.nextStep(ctx, c, run); err != nil {
 		return failedError(err)
 	}
 	return verdictError(run)

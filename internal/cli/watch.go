@@ -11,7 +11,8 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch NAME",
 		Short: "Follow a run to its verdict",
-		Long: "Follow a run to its verdict and print the evidence. A run that is complete already is printed at once.\n\n" +
+		Long: "Follow a run to its verdict and print the evidence. A run that is complete already is printed at once, and so\n" +
+			"is one that is paused, with what to mend.\n\n" +
 			exitCodesHelp,
 		Example: "  kubectl zt watch fix-1234",
 		Args:    cobra.ExactArgs(1),

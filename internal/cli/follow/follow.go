@@ -38,7 +38,7 @@ type Follower struct {
 	Display Display
 }
 
-// Follow returns the run once it is complete. It ends early with ctx, with
+// Follow returns the run once it is complete or paused. It ends early with ctx, with
 // ErrDeleted, or if the API server fails for two minutes.
 func (f *Follower) Follow(ctx context.Context, key client.ObjectKey) (*v1alpha1.ZTRun, error) {
 	defer f.Display.Close()
@@ -49,7 +49,7 @@ func (f *Follower) Follow(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case err == nil && Done(run):
+		case err == nil && still(run):
 			return run, nil
 		case err == nil:
 			seen, failing = true, time.Time{}
@@ -69,14 +69,14 @@ func (f *Follower) Follow(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 	}
 }
 
-// observe gets the run and watches it until it is done or the watch has ended.
+// observe gets the run and watches it until it is still or the watch has ended.
 func (f *Follower) observe(ctx context.Context, key client.ObjectKey) (*v1alpha1.ZTRun, error) {
 	run := &v1alpha1.ZTRun{}
 	if err := f.Client.Get(ctx, key, run); err != nil {
 		return nil, err
 	}
 	f.Display.Show(run, f.Clock.Now())
-	if Done(run) {
+	if still(run) {
 		return run, nil
 	}
 	w, err := f.Client.Watch(ctx, &v1alpha1.ZTRunList{}, &client.ListOptions{
@@ -97,7 +97,7 @@ func (f *Follower) drain(ctx context.Context, w watch.Interface, run *v1alpha1.Z
 	defer ticker.Stop()
 	end := f.Clock.NewTimer(rewatch)
 	defer end.Stop()
-	for !Done(run) {
+	for !still(run) {
 		select {
 		case <-ctx.Done():
 			return run, ctx.Err()

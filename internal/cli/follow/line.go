@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,8 +39,11 @@ func describe(run *v1alpha1.ZTRun, now time.Time) line {
 // of the first condition that is not yet true.
 func activity(run *v1alpha1.ZTRun) string {
 	status := &run.Status
-	if Done(run) {
+	switch {
+	case Done(run), Paused(run):
 		return ""
+	case status.Phase == v1alpha1.PhasePaused:
+		return "resumed, waiting for the operator"
 	}
 	if e := status.Execution; e != nil && e.Attempt == status.Attempt && atWork(status) && e.Activity != "" {
 		return e.Activity
@@ -78,6 +82,15 @@ var conditionOrder = []string{
 	v1alpha1.ConditionProxyReady, v1alpha1.ConditionProvisioned, v1alpha1.ConditionIsolated,
 	v1alpha1.ConditionVerified, v1alpha1.ConditionTornDown,
 }
+
+// Paused reports whether the run waits to be resumed, and nobody has done so yet.
+func Paused(run *v1alpha1.ZTRun) bool {
+	return run.Status.Phase == v1alpha1.PhasePaused &&
+		run.Annotations[v1alpha1.ResumeAnnotation] != strconv.Itoa(int(run.Status.Attempt))
+}
+
+// still reports whether nothing more comes without somebody doing something.
+func still(run *v1alpha1.ZTRun) bool { return Done(run) || Paused(run) }
 
 // Done reports whether the run is final and torn down.
 func Done(run *v1alpha1.ZTRun) bool {

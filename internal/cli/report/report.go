@@ -27,6 +27,10 @@ func Write(w io.Writer, run *v1alpha1.ZTRun) error {
 
 func headline(b *strings.Builder, run *v1alpha1.ZTRun) {
 	status := &run.Status
+	if record := status.Ended(); status.Outcome == nil && record != nil && record.End == v1alpha1.AttemptPaused {
+		paused(b, run, record)
+		return
+	}
 	if status.Outcome == nil {
 		fmt.Fprintf(b, "ztrun %s/%s: no outcome\n", run.Namespace, run.Name)
 		return

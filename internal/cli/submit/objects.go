@@ -26,7 +26,9 @@ type Request struct {
 	Policy string
 	// TTLSeconds after which a completed run is deleted; nil keeps it.
 	TTLSeconds *int32
-	Bundle     []byte
+	// Session and SessionEvent may be empty.
+	Session, SessionEvent string
+	Bundle                []byte
 }
 
 // TooLargeError says that a bundle does not fit into a ConfigMap.
@@ -70,6 +72,12 @@ func (r Request) Objects() (*corev1.ConfigMap, *v1alpha1.ZTRun, error) {
 			},
 			TTLSecondsAfterFinished: r.TTLSeconds,
 		},
+	}
+	if r.Session != "" {
+		run.Labels = map[string]string{v1alpha1.SessionLabel: r.Session}
+	}
+	if r.SessionEvent != "" {
+		run.Annotations = map[string]string{v1alpha1.SessionEventAnnotation: r.SessionEvent}
 	}
 	if r.Policy != "" {
 		run.Spec.PolicyRef = &v1alpha1.ObjectRef{Name: r.Policy}
