@@ -23,15 +23,15 @@ type File struct {
 // Rules say what is protected in one trusted tree.
 type Rules struct {
 	named   map[string]bool // and there
-	words   map[string]bool // of the test command, there or not
+	words   map[string]bool // of the test command and the runner's configuration, there or not
 	trusted map[string]File
 }
 
-// NewRules takes the listing of the trusted tree, its package.json (nil if there is
-// none) and the proof's targets.
-func NewRules(trusted []File, manifest []byte, targets []string) *Rules {
+// NewRules takes the listing of the trusted tree, the content of its package.json and of
+// the Configs at its root as far as there are any, and the proof's targets.
+func NewRules(trusted []File, root map[string][]byte, targets []string) *Rules {
 	r := &Rules{named: set(targets...), words: map[string]bool{}, trusted: byPath(trusted)}
-	for _, name := range scriptWords(manifest) {
+	for _, name := range append(scriptWords(root["package.json"]), configWords(root)...) {
 		r.words[name] = true
 		if _, ok := r.trusted[name]; ok {
 			r.named[name] = true

@@ -3,6 +3,7 @@ package protect
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
@@ -10,6 +11,17 @@ import (
 
 const manifest = `{"scripts":{"pretest":"npm run prepare-tests","prepare-tests":"sh ./build/prepare.sh",
 	"test":"node --import=./build/register --test","start":"node src/index.js"}}`
+
+// rootOf is the content of the files at the root.
+func rootOf(files map[string]string) map[string][]byte {
+	root := map[string][]byte{}
+	for name, content := range files {
+		if !strings.Contains(name, "/") {
+			root[name] = []byte(content)
+		}
+	}
+	return root
+}
 
 // tree is a listing: content stands for the blob's id.
 func tree(files map[string]string) []File {
@@ -34,7 +46,7 @@ func check(t *testing.T, change func(map[string]string)) (subject string, named 
 	t.Helper()
 	files := maps.Clone(trusted)
 	change(files)
-	rules := NewRules(tree(trusted), []byte(manifest), []string{"test/bug.test.js", "checks/bug.js"})
+	rules := NewRules(tree(trusted), rootOf(trusted), []string{"test/bug.test.js", "checks/bug.js"})
 	refusal := rules.Check(tree(files))
 	if refusal == nil {
 		return "", false
@@ -120,14 +132,14 @@ func TestAModeIsPartOfAFile(t *testing.T) {
 			listing[i].Mode = "120000"
 		}
 	}
-	rules := NewRules(tree(trusted), []byte(manifest), nil)
+	rules := NewRules(tree(trusted), rootOf(trusted), nil)
 	if refusal := rules.Check(listing); refusal == nil || refusal.Subject != "test/bug.test.js" {
 		t.Errorf("a test that became a link: %v", refusal)
 	}
 }
 
 func TestFilesBeginWithWhatDecidesMost(t *testing.T) {
-	rules := NewRules(tree(trusted), []byte(manifest), []string{"test/bug.test.js"})
+	rules := NewRules(tree(trusted), rootOf(trusted), []string{"test/bug.test.js"})
 	var names []string
 	for _, file := range rules.Files() {
 		names = append(names, file.Path)

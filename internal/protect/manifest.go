@@ -72,8 +72,9 @@ func differs(was, is *boundedjson.Object, key string) string {
 
 // Packages that run tests or make their assertions, with what belongs to them.
 var runner = regexp.MustCompile(`^node_modules/(` +
-	`jest(-.*)?|@jest/.*|mocha(-.*)?|vitest|@vitest/.*|ava|tap|tape|@tapjs/.*|uvu|jasmine(-core)?|nyc|c8|` +
-	`chai(-.*)?|expect|should|sinon|power-assert|ts-node|tsx|esbuild|@swc/core|@babel/core|babel-jest|ts-jest)$`)
+	`jest(-.*)?|@jest/.*|mocha(-.*)?|ts-mocha|vitest|@vitest/.*|vite|vite-node|@vitejs/.*|cross-env|ava|tap|tape|@tapjs/.*|uvu|jasmine(-core)?|nyc|c8|` +
+	`chai(-.*)?|expect|should|sinon|@sinonjs/.*|@testing-library/.*|jsdom|happy-dom|power-assert|` +
+	`ts-node|tsx|esbuild|@swc/core|@swc/jest|@babel/core|babel-jest|ts-jest)$`)
 
 // Lockfile names the first package at the root of package-lock.json that runs tests
 // or asserts and that a candidate swaps or changes; nil if there is none. The rest

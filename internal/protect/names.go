@@ -23,6 +23,8 @@ var runnerConfig = regexp.MustCompile(`^(` + strings.Join([]string{
 	`(jest|vitest|vite|ava|nyc|c8|karma|jasmine|playwright|cypress|babel|wdio)[.-](config|conf|setup|workspace|preset)\b.*`,
 	`\.(mocharc|nycrc|c8rc|taprc|babelrc|swcrc)(\..*)?`,
 	`mocha\.opts`, `jasmine\.json`, `node\.config\.json`,
+	// It can map what a test imports to another file.
+	`(ts|js)config(\..+)?\.json`,
 	// node --env-file reads NODE_OPTIONS from it.
 	`\.env(\..*)?`,
 	`conftest\.py`, `\.?pytest\.(ini|toml)`, `tox\.ini`, `setup\.cfg`, `noxfile\.py`, `\.coveragerc`,

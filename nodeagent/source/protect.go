@@ -33,7 +33,7 @@ func protectedOf(r request, trees []wireTree, listings map[v1alpha1.TreeName][]f
 	for i, wanted := range r.Trees {
 		switch wanted.Name {
 		case v1alpha1.TreeRegressionTest:
-			rules = protect.NewRules(listing(listings[wanted.Name]), trees[i].Content["package.json"], wanted.Targets)
+			rules = protect.NewRules(listing(listings[wanted.Name]), trees[i].Content, wanted.Targets)
 		case v1alpha1.TreeCandidate:
 			if rules == nil {
 				return nil, errors.New("the candidate was asked for without the tree it is held against")

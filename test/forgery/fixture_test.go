@@ -21,25 +21,39 @@ type kit struct {
 	// needs are commands that must succeed on this machine.
 	needs   [][]string
 	runtime v1alpha1.Runtime
-	// instead maps the first argument of a command to this machine's program.
-	instead map[string]string
+	// instead is pairs of a path of the worker and what stands for it on this machine.
+	instead []string
+	// install fills a folder with what is to be in each VM, once; nil if nothing.
+	install func(t *testing.T, project, dir string)
+	// least is how many fixtures there must be.
+	least int
 }
 
+var (
+	node = v1alpha1.Runtime{
+		Name: "node-22", Language: v1alpha1.LanguageNode, Version: "22.23.5",
+		Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemNPM, Version: "10.9.9"}},
+	}
+	python = v1alpha1.Runtime{
+		Name: "python-3.13", Language: v1alpha1.LanguagePython, Version: "3.13.1",
+		Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemPip, Version: "25.0.1"}, {Name: v1alpha1.EcosystemUV, Version: "0.13.9"}},
+	}
+	npmWorks    = [][]string{{"node", "--version"}, {"npm", "--version"}}
+	pytestWorks = [][]string{{"python3", "-c", "import pytest"}}
+)
+
 var kits = []kit{
+	{name: "npm", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 40},
+	{name: "jest", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 2, install: npmCI},
+	{name: "mocha", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 2, install: npmCI},
+	{name: "vitest", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 2, install: npmCI},
 	{
-		name: "npm", target: "test/emoji.test.js", needs: [][]string{{"node", "--version"}, {"npm", "--version"}},
-		runtime: v1alpha1.Runtime{
-			Name: "node-22", Language: v1alpha1.LanguageNode, Version: "22.23.5",
-			Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemNPM, Version: "10.9.9"}},
-		},
+		name: "pip", target: "tests/test_blanks.py", needs: pytestWorks, runtime: python, least: 20,
+		instead: []string{"/opt/ztfc/env/bin/python", "python3"},
 	},
 	{
-		name: "pip", target: "tests/test_blanks.py", needs: [][]string{{"python3", "-c", "import pytest"}},
-		runtime: v1alpha1.Runtime{
-			Name: "python-3.13", Language: v1alpha1.LanguagePython, Version: "3.13.1",
-			Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemPip, Version: "25.0.1"}},
-		},
-		instead: map[string]string{"/opt/ztfc/env/bin/python": "python3"},
+		name: "uv", target: "tests/test_blanks.py", needs: append(pytestWorks, []string{"uv", "--version"}), runtime: python, least: 2,
+		instead: []string{"/usr/local/bin/uv", "uv", "/usr/local/bin/python", "python3"}, install: uvSync,
 	},
 }
 

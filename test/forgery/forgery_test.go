@@ -50,9 +50,10 @@ func TestForgeriesAreTold(t *testing.T) {
 				}
 			}
 			all := k.candidates(t)
-			if len(all) < 20 {
-				t.Fatalf("%d fixtures, want at least 20", len(all))
+			if len(all) < k.least {
+				t.Fatalf("%d fixtures, want at least %d", len(all), k.least)
 			}
+			k.installed(t)
 			for _, c := range all {
 				t.Run(c.name, func(t *testing.T) { k.tell(t, c) })
 			}
@@ -84,8 +85,7 @@ func (k kit) judge(t *testing.T, c candidate) v1alpha1.Outcome {
 	delete(base, k.target)
 	changed := c.change(regression)
 
-	manifest := []byte(regression["package.json"])
-	rules := protect.NewRules(listing(regression), manifest, []string{k.target})
+	rules := protect.NewRules(listing(regression), tree(regression, '2').Root.Content, []string{k.target})
 	src := &source.Source{Trees: map[v1alpha1.TreeName]source.Tree{
 		v1alpha1.TreeBase: tree(base, '1'), v1alpha1.TreeRegressionTest: tree(regression, '2'), v1alpha1.TreeCandidate: tree(changed, '3'),
 	}}
@@ -106,7 +106,7 @@ func (k kit) judge(t *testing.T, c candidate) v1alpha1.Outcome {
 	})
 	e := &engine.Engine{Hypervisor: fake.New(n.guest()), Clock: clock.RealClock{}, Rand: rand.Reader}
 	err = e.Execute(t.Context(), &engine.Attempt{
-		Dir: dir(t), UID: uint32(os.Getuid()), Proof: proof, Profile: profile, Accelerator: v1alpha1.AcceleratorTCG,
+		Dir: dir(t), UIDs: uids(), Proof: proof, Profile: profile, Accelerator: v1alpha1.AcceleratorTCG,
 		Clocks:   engine.ClocksFor(v1alpha1.AcceleratorKVM, v1alpha1.ProfileLimits{ProvisioningSeconds: 60, CommandSeconds: 60, RunSeconds: 600}, nil),
 		Manifest: &image.Manifest{Runtimes: map[string]image.File{k.runtime.Name: {Path: "/images/" + k.runtime.Name}}},
 		Source:   src, Prepared: prepared, Pod: pod{}, Trees: disks{}, Disks: disks{},
@@ -137,7 +137,9 @@ func (k kit) profile() v1alpha1.ZTProfileSpec {
 		VM:       v1alpha1.VMSpec{CPUs: 2, MemoryMiB: 1024, DiskMiB: 512},
 		Worker:   v1alpha1.WorkerSpec{PIDs: 64, MemoryMiB: 512, TmpMiB: 64},
 		Runtimes: []v1alpha1.Runtime{k.runtime},
-		Proxy:    v1alpha1.ProxySpec{Mirrors: []v1alpha1.Mirror{{Ecosystem: k.runtime.Managers[0].Name}}},
+		Proxy: v1alpha1.ProxySpec{Mirrors: []v1alpha1.Mirror{
+			{Ecosystem: v1alpha1.EcosystemNPM}, {Ecosystem: v1alpha1.EcosystemPip}, {Ecosystem: v1alpha1.EcosystemUV},
+		}},
 	}
 }
 
@@ -193,4 +195,10 @@ func (disks) Disk(_ context.Context, name v1alpha1.TreeName, path string) error 
 
 func (disks) NewDisk(_ context.Context, _ *image.Manifest, path string, _ uint32) error {
 	return os.WriteFile(filepath.Clean(path), nil, 0o600)
+}
+
+// uids are those of this process: there is no QEMU to keep apart.
+func uids() [3]uint32 {
+	uid := uint32(os.Getuid())
+	return [3]uint32{uid, uid, uid}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,6 +43,9 @@ func (n *native) workspace(c hypervisor.Config) string {
 	dir := filepath.Join(n.root, vm, "workspace")
 	if _, err := os.Stat(dir); err == nil {
 		return dir
+	}
+	if installed := n.kit.installed(n.t); installed != "" {
+		copyAll(n.t, installed, filepath.Join(n.root, vm))
 	}
 	for name, content := range n.trees[vm] {
 		path := filepath.Join(dir, name)
@@ -82,14 +86,14 @@ func (n *native) run(c hypervisor.Config, e brokerproto.Exec) fake.Reply {
 	if err := errors.Join(os.RemoveAll(report), os.MkdirAll(report, 0o755), os.MkdirAll(state, 0o755)); err != nil {
 		n.t.Error(err)
 	}
-	here := strings.NewReplacer(brokerproto.ReportDir, report, brokerproto.StateDir, state)
+	here := strings.NewReplacer(append(slices.Clone(n.kit.instead), brokerproto.ReportDir, report, brokerproto.StateDir, state)...)
 	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
 	defer cancel()
-	program := e.Argv[0]
-	if instead, ok := n.kit.instead[program]; ok {
-		program = instead
+	argv := make([]string, len(e.Argv))
+	for i, argument := range e.Argv {
+		argv[i] = here.Replace(argument)
 	}
-	cmd := exec.CommandContext(ctx, program, e.Argv[1:]...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	for name, value := range e.Env {

@@ -6,6 +6,7 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/boundedjson"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem/model"
+	"github.com/ai-dossier/zt-operator/internal/protect"
 	"github.com/ai-dossier/zt-operator/internal/refusal"
 	"github.com/ai-dossier/zt-operator/internal/runtimes"
 )
@@ -26,12 +27,15 @@ const (
 	maxVersionFile = 4 << 10
 )
 
-// Wanted maps the root files whose content Detect needs to their bounds in bytes.
+// Wanted maps the root files whose content Detect needs to their bounds in bytes, with
+// the configuration of runners, which says what else judges a candidate.
 func Wanted() map[string]int64 {
-	return map[string]int64{
-		Manifest: maxManifest, Lockfile: maxLockfile,
-		versionFiles[0]: maxVersionFile, versionFiles[1]: maxVersionFile,
+	wanted := protect.Configs()
+	wanted[Manifest], wanted[Lockfile] = maxManifest, maxLockfile
+	for _, name := range versionFiles {
+		wanted[name] = maxVersionFile
 	}
+	return wanted
 }
 
 // Detect reads a tree that has a file of npm. Its error is a *refusal.Refusal.
