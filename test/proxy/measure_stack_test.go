@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,14 +18,9 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/policy"
 )
 
-// npmMirror is the npm mirror's image, running as its pod would run it.
-type npmMirror struct {
-	address string
-	cmd     *exec.Cmd
-	ready   time.Duration
-}
-
-func startNPMMirror(t *testing.T, top *topology, s *squid) *npmMirror {
+// startNPMMirrorImage starts the npm mirror's image as its pod would, code cache and
+// all: what startNPMMirror runs is installed anew and starts more slowly.
+func startNPMMirrorImage(t *testing.T, top *topology, s *squid) *mirror {
 	t.Helper()
 	const configDir, storageDir = "/etc/zt/mirror", "/verdaccio/storage"
 	config, storage := folder(t, 0o755), folder(t, 0o777)
@@ -46,35 +40,28 @@ func startNPMMirror(t *testing.T, top *topology, s *squid) *npmMirror {
 		name, value, _ := strings.Cut(variable, "=")
 		env[name] = value
 	}
-	m := &npmMirror{address: net.JoinHostPort(mirrorIP, strconv.Itoa(policy.VerdaccioPort))}
-	m.cmd = container{
+	cmd := container{
 		namespace: top.mirror, root: imageRoot(t, "mirror-npm"), env: env,
 		mounts: map[string]string{configDir: config, storageDir: storage},
 	}.command(t, append(image.Entrypoint, image.Cmd...)...)
-	m.start(t, top)
-	return m
-}
-
-// start waits until the mirror listens.
-func (m *npmMirror) start(t *testing.T, top *topology) {
-	t.Helper()
-	var output bytes.Buffer
-	m.cmd.Stdout, m.cmd.Stderr = &output, &output
+	m := &mirror{address: net.JoinHostPort(mirrorIP, strconv.Itoa(policy.VerdaccioPort)), storage: storage, output: &bytes.Buffer{}}
+	cmd.Stdout, cmd.Stderr = m.output, m.output
 	begun := time.Now()
-	if err := m.cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	m.pid = cmd.Process.Pid
 	t.Cleanup(func() {
-		_ = syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL)
-		_ = m.cmd.Wait()
+		_ = syscall.Kill(-m.pid, syscall.SIGKILL)
+		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("the mirror's output: %s", tailOf(output.String()))
+			t.Logf("the mirror's output: %s", tailOf(m.output.String()))
 		}
 	})
 	for {
 		if status, _ := fetch(top, m.address, "/-/ping"); status == 200 {
 			m.ready = time.Since(begun)
-			return
+			return m
 		}
 		if time.Since(begun) > time.Minute {
 			t.Fatal("the mirror does not answer")

@@ -54,7 +54,7 @@ type measurement struct {
 func (m *measurement) stack(t *testing.T, result *figures.Proxy) {
 	top := newTopology(t)
 	s := realSquid(t, top)
-	mirror := startNPMMirror(t, top, s)
+	mirror := startNPMMirrorImage(t, top, s)
 	m.millis.Add("squidListens", s.started)
 	m.millis.Add("mirrorAnswers", mirror.ready)
 	begun := time.Now()
@@ -65,7 +65,7 @@ func (m *measurement) stack(t *testing.T, result *figures.Proxy) {
 	m.millis.Add("startToFirstPackage", s.started+mirror.ready+time.Since(begun))
 	result.Squid = s.version()
 
-	processes := map[string]int{"squid": s.cmd.Process.Pid, "mirror": mirror.cmd.Process.Pid}
+	processes := map[string]int{"squid": s.cmd.Process.Pid, "mirror": mirror.pid}
 	m.remember(t, "Idle", processes)
 	for _, round := range []string{"Cold", "Warm"} {
 		before := map[string]usage{}
