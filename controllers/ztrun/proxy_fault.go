@@ -49,11 +49,13 @@ func proxyEnd(role string, pod *corev1.Pod) error {
 	}
 }
 
-// What kubelets say of an eviction, and kernels of a full volume.
+// What kubelets say of an eviction, kernels of a full disk, and Squid of a log that it
+// cannot write.
 const (
 	evicted      = "Evicted"
 	oomKilled    = "OOMKilled"
 	noSpace      = "No space left on device"
+	noLog        = "FATAL: logfileWrite"
 	volumeIsFull = "Usage of EmptyDir volume"
 )
 
@@ -65,7 +67,7 @@ func shortage(pod *corev1.Pod) (detail v1alpha1.Detail, own bool) {
 		case end == nil:
 		case end.Reason == oomKilled:
 			return v1alpha1.DetailProxyOutOfMemory, true
-		case strings.Contains(end.Message, noSpace):
+		case strings.Contains(end.Message, noSpace) || strings.Contains(end.Message, noLog):
 			// A volume's limit is the kubelet's to enforce: this is the node's disk.
 			return v1alpha1.DetailProxyDiskFull, false
 		}

@@ -50,7 +50,10 @@ var proxyEnds = map[string]struct {
 		endedPod(terminated(137, "OOMKilled", "")), v1alpha1.DetailProxyOutOfMemory, false,
 	},
 	"Squid could not write its log": {
-		endedPod(terminated(1, "Error", "FATAL: Cannot write log file: /run/squid/access.log: (28) No space left on device")), v1alpha1.DetailProxyDiskFull, true,
+		endedPod(terminated(1, "Error", "squid: ended with code 1\n2026/12/01 00:06:30| FATAL: logfileWrite: stdio:/run/squid/access.log: (0) No error.\n")), v1alpha1.DetailProxyDiskFull, true,
+	},
+	"Squid could not even start on a full disk": {
+		endedPod(terminated(78, "Error", "squid: refused to start: the certificate database cannot be made\ncreate: No space left on device\n")), v1alpha1.DetailProxyDiskFull, true,
 	},
 	"a volume was over its limit": {
 		endedPod(eviction(`Usage of EmptyDir volume "storage" exceeds the limit "4Gi". `)), v1alpha1.DetailProxyDiskFull, false,

@@ -56,4 +56,6 @@ if kill -0 "$squid" 2>/dev/null; then code=0; wait "$squid" || code=$?; fi
 wait "$tail" || true
 echo "squid: ended with code $code" >&2
 tail -n 20 "$run/stderr.log" "$run/cache.log" >&2 2>/dev/null || true
+# Last: a kubelet keeps the end of what is said here.
+grep -hs 'FATAL:' "$run/cache.log" | tail -n 3 >&2 || true
 exit "$code"

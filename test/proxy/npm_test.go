@@ -260,7 +260,12 @@ func TestNpmInstallsFromTheRealRegistryThroughMirrorAndSquid(t *testing.T) {
 func (s *squid) egress(t *testing.T) v1alpha1.EgressStatus {
 	t.Helper()
 	time.Sleep(500 * time.Millisecond) // the log is written as connections end
-	egress, err := policy.ParseAccessLog(strings.NewReader(s.log()), 16<<20)
+	return egressOf(t, strings.NewReader(s.log()))
+}
+
+func egressOf(t *testing.T, log io.Reader) v1alpha1.EgressStatus {
+	t.Helper()
+	egress, err := policy.ParseAccessLog(log, 16<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

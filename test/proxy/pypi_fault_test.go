@@ -24,6 +24,8 @@ import (
 type fakePyPI struct {
 	mu   sync.Mutex
 	seen map[string]int // requests by host and path
+	// streaming receives when the first part of a wheel called drip is out.
+	streaming chan struct{}
 }
 
 const wheelSize = 300_000
@@ -59,6 +61,12 @@ func (f *fakePyPI) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 		out.Header().Set("Content-Length", fmt.Sprint(wheelSize))
 		_, _ = io.CopyN(out, zeros{}, wheelSize/2)
 		panic(http.ErrAbortHandler)
+	case project == "drip":
+		out.Header().Set("Content-Length", fmt.Sprint(wheelSize))
+		_, _ = io.CopyN(out, zeros{}, wheelSize/2)
+		_ = http.NewResponseController(out).Flush()
+		f.streaming <- struct{}{}
+		<-in.Context().Done()
 	case project == "large":
 		// Without a length, Squid cuts where its buffers end.
 		_, _ = io.CopyN(out, zeros{}, (policy.MaxResponseMiB+32)<<20)

@@ -56,6 +56,8 @@ type squid struct {
 	started time.Duration
 	cmd     *exec.Cmd
 	ended   chan struct{} // closed when the log ended, with the entry point
+	stderr  bytes.Buffer  // to be read when it has ended
+	policy  v1alpha1.ProxyPolicySpec
 
 	mu    sync.Mutex
 	raw   bytes.Buffer
@@ -68,6 +70,8 @@ type squidOptions struct {
 	ecosystem   v1alpha1.Ecosystem
 	upstreamCA  []byte
 	nameservers []string
+	// run is mounted where Squid writes, if given.
+	run string
 	// edit changes the configuration for a test, such as a bound that it will not wait for.
 	edit func(string) string
 }
@@ -80,7 +84,7 @@ func startSquid(t *testing.T, top *topology, o squidOptions) *squid {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &squid{dir: squidDir(t), ca: x509.NewCertPool(), caPEM: certPEM, lines: map[int][]logLine{}}
+	s := &squid{dir: squidDir(t), policy: o.spec, ca: x509.NewCertPool(), caPEM: certPEM, lines: map[int][]logLine{}}
 	s.ca.AppendCertsFromPEM(certPEM)
 	text, err := policy.RenderSquid(o.spec, policy.SquidParams{
 		MirrorIP: mirrorIP, Ecosystem: o.ecosystem, Nameservers: o.nameservers,
@@ -88,6 +92,10 @@ func startSquid(t *testing.T, top *topology, o squidOptions) *squid {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o.run != "" {
+		run(t, "mount", "--bind", o.run, s.dir+"/run")
+		t.Cleanup(func() { _ = exec.Command("umount", "-l", s.dir+"/run").Run() })
 	}
 	if o.edit != nil {
 		text = o.edit(text)
@@ -133,7 +141,7 @@ if [ -n "$ROOT" ]; then
 	mount --bind "$ROOT" "$ROOT"
 	mount --bind /dev "$ROOT/dev"
 	mkdir -p "$ROOT$DIR"
-	mount --bind "$DIR" "$ROOT$DIR"
+	mount --rbind "$DIR" "$ROOT$DIR"
 	cp "$ENTRYPOINT" "$DIR/entrypoint"
 	mount -t tmpfs tmpfs "$ROOT/dev/shm"
 	exec chroot "$ROOT" $DROP "$DIR/entrypoint"
@@ -161,8 +169,7 @@ func (s *squid) start(t *testing.T, top *topology) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stderr bytes.Buffer
-	s.cmd.Stderr = &stderr
+	s.cmd.Stderr = &s.stderr
 	begun := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -175,7 +182,7 @@ func (s *squid) start(t *testing.T, top *topology) {
 		<-done
 		_ = s.cmd.Wait()
 		if t.Failed() {
-			t.Logf("squid's stderr: %s", stderr.String())
+			t.Logf("squid's stderr: %s", s.stderr.String())
 		}
 	})
 	for {
@@ -186,11 +193,11 @@ func (s *squid) start(t *testing.T, top *topology) {
 		}
 		select {
 		case <-done:
-			t.Fatalf("squid did not start: %s", stderr.String())
+			t.Fatalf("squid did not start: %s", s.stderr.String())
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Since(begun) > 20*time.Second {
-			t.Fatalf("squid does not listen: %v %s", err, stderr.String())
+			t.Fatalf("squid does not listen: %v %s", err, s.stderr.String())
 		}
 	}
 	s.started = time.Since(begun)
