@@ -115,11 +115,8 @@ func (r *Reconciler) settle(s *scope, err error) (ctrl.Result, error) {
 	)
 	switch {
 	// Recorded first, torn down by the next pass: evidence goes with the pods.
-	case errors.As(err, &end) && s.mayPause(end.outcome):
-		s.endAttempt(v1alpha1.AttemptPaused, end.outcome)
-		return ctrl.Result{RequeueAfter: settle}, nil
 	case errors.As(err, &end):
-		s.end(end.outcome)
+		s.conclude(end.outcome)
 		return ctrl.Result{RequeueAfter: settle}, nil
 	case errors.As(err, &cut):
 		s.interrupt(cut)

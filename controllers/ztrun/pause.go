@@ -15,13 +15,19 @@ import (
 // is not what is cut off.
 const maxFound = 420
 
-// mayPause reports whether an outcome is one that people can mend. A mirror that held
-// files of no lockfile is evidence, not bad luck, and the last attempt is the last.
-func (s *scope) mayPause(o v1alpha1.Outcome) bool {
-	if e := s.execution(); e != nil && e.CacheAudit != nil && e.CacheAudit.Rejected > 0 {
-		return false
+// conclude ends the run with an outcome, or pauses it if the outcome is one that people
+// can mend. A mirror that held files of no lockfile is evidence, not bad luck.
+func (s *scope) conclude(o v1alpha1.Outcome) {
+	e := s.execution()
+	unknownFiles := e != nil && e.CacheAudit != nil && e.CacheAudit.Rejected > 0
+	switch pauses := o.Result == v1alpha1.ResultProvisioningFailed && o.Detail.Pauses() && !unknownFiles; {
+	case pauses && s.attempt() < v1alpha1.MaxAttempts:
+		s.endAttempt(v1alpha1.AttemptPaused, o)
+		return
+	case pauses:
+		o.Message = fmt.Sprintf("attempt %d, the last one, could not provision: %s", s.attempt(), o.Message)
 	}
-	return o.Result == v1alpha1.ResultProvisioningFailed && o.Detail.Pauses() && s.attempt() < v1alpha1.MaxAttempts
+	s.end(o)
 }
 
 // endAttempt records how the current attempt ended, once; the passes after it tear it

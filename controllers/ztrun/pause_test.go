@@ -262,7 +262,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	w.toRunning()
 	w.unanswered()
 	w.wantComplete()
-	w.wantOutcome(v1alpha1.ResultProvisioningFailed, unansweredBy, "")
+	w.wantOutcome(v1alpha1.ResultProvisioningFailed, unansweredBy, "attempt 8, the last one")
 	if got := w.run().Status; got.Attempt != v1alpha1.MaxAttempts || len(got.Attempts) != v1alpha1.MaxAttempts-1 {
 		t.Errorf("attempt %d after %d recorded ones", got.Attempt, len(got.Attempts))
 	}
