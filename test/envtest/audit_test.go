@@ -56,11 +56,31 @@ func TestARunWithoutACacheAuditProvesNothing(t *testing.T) {
 func TestAnAuditorThatWasKilledStartsTheAttemptAgain(t *testing.T) {
 	p := start(t)
 	p.toRunning()
+	p.auditorEnds("Error")
+	p.until(v1alpha1.ConditionScheduled, metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted)
+}
+
+func TestAnAuditorThatIsOutOfMemoryPausesTheRun(t *testing.T) {
+	p := start(t)
+	p.toRunning()
+	p.auditorEnds("OOMKilled")
+	p.eventually("the end of the attempt", func() (bool, string) {
+		run := p.run()
+		return run.Status.Ended() != nil, conditionText(run, v1alpha1.ConditionProvisioned)
+	})
+	p.confirmClean(t.Context())
+	if run := p.untilPaused(); run.Status.Attempts[0].Detail != v1alpha1.DetailProxyOutOfMemory {
+		t.Errorf("paused by %+v", run.Status.Attempts[0])
+	}
+}
+
+// auditorEnds is the kubelet's word that the container was killed.
+func (p *play) auditorEnds(reason string) {
+	p.t.Helper()
 	p.podStatus(v1alpha1.RoleMirror, corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.244.0.6", PodIPs: []corev1.PodIP{{IP: "10.244.0.6"}},
 		ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "auditor", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}},
+			Name: "auditor", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reason}},
 		}},
 	})
-	p.until(v1alpha1.ConditionScheduled, metav1.ConditionFalse, v1alpha1.DetailAttemptInterrupted)
 }
