@@ -20,9 +20,9 @@ type flip struct {
 	file, says string
 }
 
-// refusedWithin bounds an installation that meets a wrong digest. A manager that tried
-// again would take minutes.
-const refusedWithin = time.Minute
+// refusedWithin bounds an installation that meets a wrong digest, on a busy machine. npm
+// with its own retries, which are mostly waiting, took 142 s on an idle one.
+const refusedWithin = 2 * time.Minute
 
 // TestProofFlippedDigests: with one digest flipped in the lockfile, the package manager
 // itself refuses the file, at once, and the outcome names both.
@@ -38,7 +38,7 @@ func TestProofFlippedDigests(t *testing.T) {
 				Name: string(ecosystem), Submitted: s.given(f.lockfile + ": " + f.digest + "… is now " + f.flipped + "…"),
 				Expected: proof.Facts{
 					"outcome": "provisioning_failed, artifact_hash_mismatch", "subject": f.file, "remedy in the catalogue": "yes",
-					"Base/install": "failed, exit 1; network package_proxy", "the manager's own error": f.says, "within a minute": "yes",
+					"Base/install": "failed, exit 1; network package_proxy", "the manager's own error": f.says, "within two minutes": "yes",
 					"first finding in the mirror's cache": f.file + " " + string(lockindex.HashMismatch),
 					"commands without a network":          "none", "left behind": "nothing",
 				},
@@ -74,9 +74,9 @@ func (f flip) seen(t *testing.T, run *v1alpha1.ZTRun) proof.Facts {
 }
 
 func (f flip) refusal(c *v1alpha1.CommandStatus) proof.Facts {
-	facts := proof.Facts{"Base/install": proof.Command(c), "within a minute": "no", "the manager's own error": "not in " + c.OutputTail}
+	facts := proof.Facts{"Base/install": proof.Command(c), "within two minutes": "no", "the manager's own error": "not in " + c.OutputTail}
 	if time.Duration(c.DurationMillis)*time.Millisecond < refusedWithin {
-		facts["within a minute"] = "yes"
+		facts["within two minutes"] = "yes"
 	}
 	if strings.Contains(c.OutputTail, f.says) {
 		facts["the manager's own error"] = f.says

@@ -11,6 +11,7 @@ import (
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 	"github.com/ai-dossier/zt-operator/internal/ecosystem"
+	"github.com/ai-dossier/zt-operator/internal/lifecycle"
 	"github.com/ai-dossier/zt-operator/internal/verdict"
 	"github.com/ai-dossier/zt-operator/test/builders"
 	"github.com/ai-dossier/zt-operator/test/proof"
@@ -32,7 +33,7 @@ test('never ends', () => {
 // cannot be read, is no test result, whatever it exits with.
 func TestProofInconclusive(t *testing.T) {
 	record := proof.New(t, "ac4", "AC4",
-		"a test that times out, a run that writes no report and a report that cannot be read are inconclusive")
+		"a test that times out, a run that writes no report and a report that cannot be read are inconclusive; three such verdicts use up the repairs")
 	v := newMachine(t, forgeryProject(t)).boot(t, brokerproto.PhaseVerification)
 	begun := time.Now()
 	if command := v.suite(honestTest, time.Minute); command.Classification != v1alpha1.ClassPassed {
@@ -41,32 +42,32 @@ func TestProofInconclusive(t *testing.T) {
 	// Enough for the test to begin, however slow the machine.
 	short := time.Since(begun) + 5*time.Second
 	must(t, v.Put(t.Context(), brokerproto.Put{Path: "test/hang.test.js", Mode: 0o644, Data: []byte(hang)}))
-	for name, tc := range map[string]struct{ script, seen string }{
-		"a test that times out": {
-			hangs, "inconclusive, timed out; its time limit ended it"},
-		"a run that writes no report": {
-			"node src/words.js", "inconclusive, exit 0; it wrote no test report: its runner does not follow the reporter it was given"},
-		"a report that is cut off": {
-			honestTest + " && printf '<testsuites><testsuite' > " + brokerproto.ReportFile, "inconclusive, exit 0; the report is not well-formed XML"},
-		"a report that is a link": {
-			honestTest + " && ln -sf /etc/passwd " + brokerproto.ReportFile, "inconclusive, exit 0; its test report is not a regular file"},
+	var verdicts []v1alpha1.Result
+	for _, tc := range []struct{ name, script, seen string }{
+		{"1 a test that times out", hangs,
+			"inconclusive, timed out; its time limit ended it"},
+		{"2 a run that writes no report", "node src/words.js",
+			"inconclusive, exit 0; it wrote no test report: its runner does not follow the reporter it was given"},
+		{"3 a report that is cut off", honestTest + " && printf '<testsuites><testsuite' > " + brokerproto.ReportFile,
+			"inconclusive, exit 0; the report is not well-formed XML"},
+		{"4 a report that is a link", honestTest + " && ln -sf /etc/passwd " + brokerproto.ReportFile,
+			"inconclusive, exit 0; its test report is not a regular file"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tc.name, func(t *testing.T) {
 			limit := time.Minute
 			if tc.script == hangs {
 				limit = short
 			}
 			command := v.suite(tc.script, limit)
-			outcome, _ := verdict.Judge(
-				builders.Execution(1, "").Tree(v1alpha1.TreeBase, builders.BaseCommit, command).Finished().Object(),
-				builders.Run("ac4").Object().Spec.Proof)
+			outcome := judged(command)
+			verdicts = append(verdicts, outcome.Result)
 			record.Add(t, proof.Row{
-				Name: name, Submitted: map[string]string{"scripts.test": tc.script},
+				Name: tc.name, Submitted: map[string]string{"scripts.test": tc.script},
 				Expected: proof.Facts{
-					"Base/suite": tc.seen, "subject": "Base/suite",
+					"Candidate/suite": tc.seen, "subject": "Candidate/suite",
 					"outcome": "inconclusive, command_inconclusive", "remedy in the catalogue": "yes",
 				},
-				Seen: proof.Outcome(&outcome).Plus(proof.Facts{"Base/suite": proof.Command(&command)}),
+				Seen: proof.Outcome(&outcome).Plus(proof.Facts{"Candidate/suite": proof.Command(&command)}),
 				Ran:  booted(t),
 			})
 		})
@@ -74,6 +75,41 @@ func TestProofInconclusive(t *testing.T) {
 	if _, err := v.Get(t.Context(), brokerproto.Get{Path: "began"}); err != nil {
 		t.Errorf("no test had begun when its time was up: %v", err)
 	}
+	record.Add(t, proof.Row{
+		Name: "5 the first three in a session", Submitted: verdicts,
+		Expected: proof.Facts{"session": "implementing, implementing, failed (execution_failed)"},
+		Seen:     proof.Facts{"session": session(t, verdicts[:min(3, len(verdicts))])},
+	})
+}
+
+// judged is the outcome of a run in which everything but the candidate's suite is well.
+func judged(suite v1alpha1.CommandStatus) v1alpha1.Outcome {
+	e := builders.Execution(1, "").Proven().Finished().Object()
+	for i := range e.Trees[2].Commands {
+		if e.Trees[2].Commands[i].Name == suite.Name {
+			e.Trees[2].Commands[i] = suite
+		}
+	}
+	outcome, _ := verdict.Judge(e, builders.Run("ac4").Object().Spec.Proof)
+	return outcome
+}
+
+// session says where the verdicts lead a session, one after the other.
+func session(t *testing.T, verdicts []v1alpha1.Result) string {
+	t.Helper()
+	history := []lifecycle.Event{lifecycle.PlanApproved}
+	var states []string
+	for _, result := range verdicts {
+		decision, err := lifecycle.ApplyVerification(history, result)
+		must(t, err)
+		history = append(history, decision.Event)
+		state := string(decision.State)
+		if decision.Reason != "" {
+			state += " (" + decision.Reason + ")"
+		}
+		states = append(states, state)
+	}
+	return strings.Join(states, ", ")
 }
 
 // booted are the digests of a VM's files, after which they are named.
