@@ -102,7 +102,7 @@ func ApplyVerification(history []Event, verdict v1alpha1.Result) (Decision, erro
 	case v1alpha1.ResultNotReproduced:
 		return Decision{State: HandedOff}, nil
 	case v1alpha1.ResultNotFixed, v1alpha1.ResultRegressed, v1alpha1.ResultInconclusive:
-		if AssertRepairAllowed(history) != nil {
+		if RepairsUsed(history) >= MaxRepairs {
 			return Decision{State: Failed, Reason: ReasonExecutionFailed}, nil
 		}
 		return Decision{State: Implementing, Event: RepairRequired}, nil
