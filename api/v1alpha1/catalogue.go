@@ -255,8 +255,8 @@ var Catalogue = []Section{
 		},
 		{
 			DetailNoTestRunner, ResultUnsupportedEnvironment,
-			"The repository declares no test command.",
-			"For npm, set scripts.test in package.json to a runner that writes JUnit reports, such as `node --test`; for pip and uv, lock pytest.",
+			"The repository declares no test command, or one whose runner cannot be asked for a report.",
+			"For npm, let scripts.test end with `node --test`, or with jest, mocha or vitest locked and called such that arguments reach it; for pip and uv, lock pytest.",
 		},
 		{
 			DetailRuntimeUnspecified, ResultUnsupportedEnvironment,
@@ -322,7 +322,7 @@ var Catalogue = []Section{
 		},
 		{
 			DetailProxyEnded, ResultProvisioningFailed,
-			"The package mirror or Squid ended while the run needed it, and no attempt is left.",
+			"The package mirror or Squid ended while the run needed it, in two attempts one after the other.",
 			"The message has the container and its exit status. If nobody deleted the pod or drained its node, report it.",
 		},
 		{

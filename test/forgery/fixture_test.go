@@ -44,15 +44,15 @@ var (
 
 var kits = []kit{
 	{name: "npm", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 40},
-	{name: "jest", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 2, install: npmCI},
-	{name: "mocha", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 2, install: npmCI},
-	{name: "vitest", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 2, install: npmCI},
+	{name: "jest", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 15, install: npmCI},
+	{name: "mocha", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 15, install: npmCI},
+	{name: "vitest", target: "test/emoji.test.js", needs: npmWorks, runtime: node, least: 15, install: npmCI},
 	{
 		name: "pip", target: "tests/test_blanks.py", needs: pytestWorks, runtime: python, least: 20,
 		instead: []string{"/opt/ztfc/env/bin/python", "python3"},
 	},
 	{
-		name: "uv", target: "tests/test_blanks.py", needs: append(pytestWorks, []string{"uv", "--version"}), runtime: python, least: 2,
+		name: "uv", target: "tests/test_blanks.py", needs: append(pytestWorks, []string{"uv", "--version"}), runtime: python, least: 15,
 		instead: []string{"/usr/local/bin/uv", "uv", "/usr/local/bin/python", "python3"}, install: uvSync,
 	},
 }
