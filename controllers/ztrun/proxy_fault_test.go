@@ -177,3 +177,24 @@ func kindOfError(err error) string {
 	}
 	return err.Error()
 }
+
+// What its own limits ended would end again: no attempt is spent on that.
+func TestAMirrorThatIsOutOfMemoryPausesTheRunAtOnce(t *testing.T) {
+	for name, want := range map[string]v1alpha1.Detail{
+		"a container was over its memory limit": v1alpha1.DetailProxyOutOfMemory,
+		"a volume was over its limit":           v1alpha1.DetailProxyDiskFull,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := readyWorld(t)
+			w.toRunning()
+			edit(w, w.pod(v1alpha1.RoleMirror), func(p *corev1.Pod) { p.Status = *proxyEnds[name].pod.Status.DeepCopy() })
+			w.pass()
+			w.settle()
+			w.advance(cleanedBound)
+			w.wantPaused(want, "the mirror pod ended")
+			if got := w.run().Status.Attempt; got != 1 {
+				t.Errorf("attempt %d, want none after the first", got)
+			}
+		})
+	}
+}

@@ -106,12 +106,12 @@ func (s *scope) end(outcome v1alpha1.Outcome) {
 }
 
 // interrupt records that the attempt was interrupted. The second time in a row it is
-// the run's end, and so it is in the last attempt.
+// the run's end, and so it is in the last attempt; what people can mend pauses it.
 func (s *scope) interrupt(cut *interrupted) {
 	if s.interruptedBefore() || s.attempt() >= v1alpha1.MaxAttempts {
-		s.end(v1alpha1.Outcome{
-			Result: v1alpha1.ResultExecutionFailed, Detail: cut.detail,
-			Message: fmt.Sprintf("attempt %d, the last one, was interrupted: %s", s.attempt(), cut.message),
+		s.conclude(v1alpha1.Outcome{
+			Result: v1alpha1.ResultOf(cut.detail), Detail: cut.detail,
+			Message: fmt.Sprintf("attempt %d was interrupted and is not made again by itself: %s", s.attempt(), cut.message),
 		})
 		return
 	}

@@ -45,6 +45,11 @@ var interruptions = map[string]struct {
 			edit(w, w.pod(v1alpha1.RoleSquid), func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 		}, v1alpha1.DetailProxyEnded, "the squid pod ended",
 	},
+	"the mirror was killed": {
+		func(w *world) {
+			edit(w, w.pod(v1alpha1.RoleMirror), func(p *corev1.Pod) { terminated(137, "Error", "")(&p.Status) })
+		}, v1alpha1.DetailProxyEnded, "the mirror pod ended: container main: exit status 137",
+	},
 	"the mirror is gone": {
 		func(w *world) { w.remove(w.pod(v1alpha1.RoleMirror)) }, v1alpha1.DetailProxyEnded, "the mirror pod is gone",
 	},
@@ -78,6 +83,12 @@ func TestAnInterruptedAttemptIsMadeAgainFromScratchOnce(t *testing.T) {
 			w.toRunning()
 			tc.strike(w)
 			w.pass()
+			if tc.detail.Pauses() {
+				w.settle()
+				w.advance(cleanedBound)
+				w.wantPaused(tc.detail, tc.text)
+				return
+			}
 			w.wantOutcome(v1alpha1.ResultExecutionFailed, tc.detail, tc.text)
 			w.settle()
 			w.advance(cleanedBound)
