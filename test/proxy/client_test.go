@@ -4,6 +4,7 @@ package proxy
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -40,9 +41,12 @@ func dial(namespace, from, to string) (net.Conn, error) {
 type exchange struct {
 	from    string // source address; the mirror's if empty
 	connect string // authority of CONNECT; none is sent if empty
-	sni     string // server name of the client hello; the authority's host if empty
-	rawTLS  string // sent in place of a client hello
-	http    string // what is sent inside the tunnel, or bare without one
+	// connectHost is the Host header of CONNECT; the authority if empty.
+	connectHost string
+	sni         string // server name of the client hello; the authority's host if empty
+	alpn        []string
+	rawTLS      string // sent in place of a client hello
+	http        string // what is sent inside the tunnel, or bare without one
 }
 
 // reply is what the client saw.
@@ -53,6 +57,7 @@ type reply struct {
 	body    int64  // bytes of the body received
 	err     error  // what ended it early
 	issuer  string // who signed the certificate in the tunnel
+	alpn    string // the protocol that was agreed on in the tunnel
 }
 
 func (s *squid) send(top *topology, x exchange) (r reply) {
@@ -87,7 +92,7 @@ func (s *squid) send(top *topology, x exchange) (r reply) {
 }
 
 func (s *squid) tunnel(conn net.Conn, x exchange, r *reply) (net.Conn, error) {
-	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", x.connect, x.connect); err != nil {
+	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", x.connect, cmp.Or(x.connectHost, x.connect)); err != nil {
 		return nil, err
 	}
 	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), &http.Request{Method: "CONNECT"})
@@ -106,10 +111,11 @@ func (s *squid) tunnel(conn net.Conn, x exchange, r *reply) (net.Conn, error) {
 	if name == "" {
 		name, _, _ = strings.Cut(x.connect, ":")
 	}
-	client := tls.Client(conn, &tls.Config{RootCAs: s.ca, ServerName: name})
+	client := tls.Client(conn, &tls.Config{RootCAs: s.ca, ServerName: name, NextProtos: x.alpn})
 	if err := client.Handshake(); err != nil {
 		return nil, err
 	}
+	r.alpn = client.ConnectionState().NegotiatedProtocol
 	r.issuer = client.ConnectionState().PeerCertificates[0].Issuer.CommonName
 	return client, nil
 }

@@ -114,6 +114,9 @@ func (row row) check(t *testing.T, top *topology, s *squid, against string) repl
 	if class == "denied" && reply.status == 200 && !strings.HasSuffix(got, "response_too_large") {
 		t.Errorf("denied, but the client saw a reply of %d bytes", reply.body)
 	}
+	if reply.alpn != "" && reply.alpn != "http/1.1" {
+		t.Errorf("Squid speaks %s in the tunnel, which no rule judges", reply.alpn)
+	}
 	return reply
 }
 

@@ -4,6 +4,7 @@ package proxy
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,7 +207,7 @@ func TestSquidEnforcesTheTable(t *testing.T) {
 	under5 := strings.HasPrefix(s.version(), "5.")
 	t.Logf("squid %s listened after %s", s.version(), s.started)
 	t.Cleanup(func() { seenVerdicts.addLog(s) })
-	for _, row := range rows {
+	for _, row := range slices.Concat(rows, hostileRows) {
 		t.Run(row.name, func(t *testing.T) {
 			before := w.seen()
 			row.check(t, top, s, "a fake registry")
@@ -226,6 +227,15 @@ func TestSquidEnforcesTheTable(t *testing.T) {
 		for address := range w.arrivals {
 			if address != upstreamIP {
 				t.Errorf("%d connections to %s", w.arrivals[address], address)
+			}
+		}
+	})
+	t.Run("every request reached a registry under its own name", func(t *testing.T) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, request := range w.requests {
+			if host := strings.Fields(request)[1]; len(records[host]) == 0 {
+				t.Errorf("%s", request)
 			}
 		}
 	})

@@ -34,6 +34,8 @@ type world struct {
 	caCert  *x509.Certificate
 	caKey   *ecdsa.PrivateKey
 	records map[string][]netip.Addr
+	// alternate are names with another answer to each question for an address.
+	alternate map[string][]netip.Addr
 	// registry, if set, answers in place of serve.
 	registry http.HandlerFunc
 
@@ -164,7 +166,7 @@ func (w *world) serveHTTPS(listener net.Listener) {
 }
 
 // serve answers as a registry would, and misbehaves for names that ask for it:
-// redirect-<status>, size-<bytes>, chunked-<bytes>, etag, cut.
+// redirect-<status>, moved-<status>, size-<bytes>, chunked-<bytes>, etag, cut.
 func (w *world) serve(out http.ResponseWriter, in *http.Request) {
 	w.mu.Lock()
 	w.requests = append(w.requests, in.Method+" "+in.Host+" "+in.RequestURI)
@@ -180,6 +182,9 @@ func (w *world) serve(out http.ResponseWriter, in *http.Request) {
 	switch {
 	case kind == "redirect":
 		out.Header().Set("Location", "https://elsewhere.test/x")
+		out.WriteHeader(int(number))
+	case kind == "moved":
+		out.Header().Set("Location", "https://registry.npmjs.org/semver")
 		out.WriteHeader(int(number))
 	case kind == "size":
 		out.Header().Set("Content-Length", argument)
@@ -251,14 +256,11 @@ func (w *world) serveDNS(conn net.PacketConn) {
 func (w *world) answer(query dnsmessage.Message) ([]byte, error) {
 	question := query.Questions[0]
 	name := strings.TrimSuffix(strings.ToLower(question.Name.String()), ".")
-	w.mu.Lock()
-	w.asked[name]++
-	w.mu.Unlock()
+	addresses, known := w.lookUp(name, question.Type)
 	reply := dnsmessage.Message{
 		Header:    dnsmessage.Header{ID: query.ID, Response: true, RecursionAvailable: true},
 		Questions: query.Questions,
 	}
-	addresses, known := w.records[name]
 	if !known {
 		reply.RCode = dnsmessage.RCodeNameError
 	}
@@ -272,4 +274,19 @@ func (w *world) answer(query dnsmessage.Message) ([]byte, error) {
 		}
 	}
 	return reply.Pack()
+}
+
+// lookUp counts a question and returns the addresses that answer it.
+func (w *world) lookUp(name string, kind dnsmessage.Type) (addresses []netip.Addr, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked[name]++
+	if list := w.alternate[name]; len(list) > 0 {
+		if kind == dnsmessage.TypeA {
+			w.alternate[name] = append(list[1:], list[0])
+		}
+		return list[:1], true
+	}
+	addresses, known = w.records[name]
+	return addresses, known
 }
