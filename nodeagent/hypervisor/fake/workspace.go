@@ -43,7 +43,7 @@ func (w *Workspace) Put(c hypervisor.Config, put brokerproto.Put) Reply {
 	return Reply{}
 }
 
-var plantedTitle = regexp.MustCompile(`\['(t[0-9a-f]{20})', `)
+var plantedTitle = regexp.MustCompile(`"(t[0-9a-f]{20})"`)
 
 // Sentinel plays an honest runner that is given a file which was put: the planted
 // tests fail, and so, in the report, do no others. copies are the test cases of the
