@@ -81,12 +81,9 @@ if __name__ == "__main__":
 	return wheel.Bytes()
 }
 
-func newWorld(t *testing.T, wheel []byte) *world {
+// emptyWorld has the folders of a worker and no mirror.
+func emptyWorld(t *testing.T) *world {
 	t.Helper()
-	python, err := exec.Command("python3", "-I", "-c", "import sys, venv, pip; print(sys.executable)").Output()
-	if err != nil {
-		t.Fatal("there is no python3 with venv and pip")
-	}
 	w := &world{t: t, dir: t.TempDir()}
 	w.tree = filepath.Join(w.dir, "tree")
 	for _, dir := range []string{w.tree, filepath.Join(w.dir, "state"), filepath.Join(w.dir, "report")} {
@@ -94,6 +91,19 @@ func newWorld(t *testing.T, wheel []byte) *world {
 			t.Fatal(err)
 		}
 	}
+	w.moved = strings.NewReplacer(
+		brokerproto.StateDir, filepath.Join(w.dir, "state"),
+		brokerproto.ReportFile, filepath.Join(w.dir, "report", "report.xml"))
+	return w
+}
+
+func newWorld(t *testing.T, wheel []byte) *world {
+	t.Helper()
+	python, err := exec.Command("python3", "-I", "-c", "import sys, venv, pip; print(sys.executable)").Output()
+	if err != nil {
+		t.Fatal("there is no python3 with venv and pip")
+	}
+	w := emptyWorld(t)
 	const file = "pytest-9.2.0-py3-none-any.whl"
 	mux := http.NewServeMux()
 	mux.HandleFunc("/index/pytest/", func(rw http.ResponseWriter, r *http.Request) {

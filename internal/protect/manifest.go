@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -86,7 +87,62 @@ func Lockfile(trusted, candidate []byte) *refusal.Refusal {
 			return changed(name, "the candidate changes the locked package that runs the tests or makes their assertions")
 		}
 	}
+	return programs(packagesOf(trusted), packagesOf(candidate))
+}
+
+// imageProgram is a name under which npm's PATH must find a program of the image.
+var imageProgram = set("node", "npm", "npx", "sh", "env", "python", "python3", "git")
+
+// rootPackage is a package whose programs are on npm's PATH.
+var rootPackage = regexp.MustCompile(`^node_modules/(@[^/]+/)?[^/]+$`)
+
+// programs names the first program that a package of the candidate installs in the
+// place of another's: a package gives its programs whatever names it likes.
+func programs(was, is *boundedjson.Object) *refusal.Refusal {
+	owners := map[string]map[string]bool{}
+	for _, name := range was.Keys() {
+		for _, program := range programsOf(was, name) {
+			if owners[program] == nil {
+				owners[program] = map[string]bool{}
+			}
+			owners[program][name] = true
+		}
+	}
+	for _, name := range is.Keys() {
+		for _, program := range programsOf(is, name) {
+			if owner := owners[program]; !owner[name] && (owner != nil || imageProgram[program]) {
+				return changed("node_modules/.bin/"+program, "the candidate adds a package whose program can take the place of one that the tests use")
+			}
+		}
+	}
 	return nil
+}
+
+func programsOf(packages *boundedjson.Object, name string) []string {
+	value, _ := packages.Get(name)
+	entry, ok := value.(*boundedjson.Object)
+	if !ok || !rootPackage.MatchString(name) {
+		return nil
+	}
+	value, _ = entry.Get("bin")
+	switch bin := value.(type) {
+	case *boundedjson.Object:
+		return bin.Keys()
+	case string: // one program, of the package's name
+		return []string{path.Base(name)}
+	}
+	return nil
+}
+
+// packagesOf is a lockfile's list of packages; empty if it has none.
+func packagesOf(lock []byte) *boundedjson.Object {
+	if object, err := boundedjson.ParseObject(lock, lockLimits); err == nil {
+		value, _ := object.Get("packages")
+		if packages, ok := value.(*boundedjson.Object); ok {
+			return packages
+		}
+	}
+	return &boundedjson.Object{}
 }
 
 var lockLimits = boundedjson.Limits{Bytes: 8 << 20, Depth: 64, Values: 1_000_000}
@@ -94,15 +150,7 @@ var lockLimits = boundedjson.Limits{Bytes: 8 << 20, Depth: 64, Values: 1_000_000
 // runners maps the installed runners to where their bytes come from.
 func runners(lock []byte) map[string][]any {
 	found := map[string][]any{}
-	object, err := boundedjson.ParseObject(lock, lockLimits)
-	if err != nil {
-		return found
-	}
-	value, _ := object.Get("packages")
-	packages, ok := value.(*boundedjson.Object)
-	if !ok {
-		return found
-	}
+	packages := packagesOf(lock)
 	for _, key := range packages.Keys() {
 		entry, _ := packages.Get(key)
 		if fields, ok := entry.(*boundedjson.Object); ok && runner.MatchString(key) {

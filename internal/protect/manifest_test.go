@@ -55,6 +55,26 @@ func TestLockfile(t *testing.T) {
 	}
 }
 
+func TestProgramsOfPackages(t *testing.T) {
+	lock := func(more string) []byte {
+		return []byte(`{"packages":{"":{},"node_modules/jest":{"bin":{"jest":"bin/jest.js"}},"node_modules/semver":{"bin":{"semver":"x.js"}}` + more + `}}`)
+	}
+	for name, c := range map[string]struct{ more, subject string }{
+		"nothing":                      {"", ""},
+		"a program of its own":         {`,"node_modules/new":{"bin":{"new":"x.js"}}`, ""},
+		"a program that is not linked": {`,"node_modules/a/node_modules/new":{"bin":{"jest":"x.js"}}`, ""},
+		"a second program of a name":   {`,"node_modules/new":{"bin":{"jest":"x.js"}}`, "node_modules/.bin/jest"},
+		"a package of a scope":         {`,"node_modules/@a/new":{"bin":{"semver":"x.js"}}`, "node_modules/.bin/semver"},
+		"a program of the image":       {`,"node_modules/new":{"bin":{"sh":"x.js"}}`, "node_modules/.bin/sh"},
+		"a program without a name":     {`,"node_modules/node":{"bin":"x.js"}`, "node_modules/.bin/node"},
+	} {
+		refusal := Lockfile(lock(""), lock(c.more))
+		if refusal != nil && refusal.Subject != c.subject || refusal == nil && c.subject != "" {
+			t.Errorf("%s: %v", name, refusal)
+		}
+	}
+}
+
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(packageJSON), []byte(`{"scripts":[]}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
