@@ -296,7 +296,7 @@ func TestInterruptionsAreCountedInARow(t *testing.T) {
 		t.Errorf("recorded %v", ends)
 	}
 	interrupt()
-	w.wantOutcome(v1alpha1.ResultExecutionFailed, v1alpha1.DetailExecutionInterrupted, "attempt 4, the last one")
+	w.wantOutcome(v1alpha1.ResultExecutionFailed, v1alpha1.DetailExecutionInterrupted, "attempt 4 was interrupted and is not made again by itself")
 }
 
 func TestAResumedRunWhoseSourceIsGoneSaysSo(t *testing.T) {

@@ -51,10 +51,14 @@ func installed(tree v1alpha1.TreeStatus) bool {
 
 // verifying reports whether a tree's VM came as far as its verification.
 func verifying(tree v1alpha1.TreeStatus) bool {
-	return tree.State == v1alpha1.TreeVerifying || tree.State == v1alpha1.TreeDestroyed
+	return tree.State == v1alpha1.TreeVerifying || ranToItsEnd(tree)
 }
 
-func ranToItsEnd(tree v1alpha1.TreeStatus) bool { return tree.State == v1alpha1.TreeDestroyed }
+// ranToItsEnd reports whether a tree's VM was destroyed after its verification, and not
+// because there was nothing to verify.
+func ranToItsEnd(tree v1alpha1.TreeStatus) bool {
+	return tree.State == v1alpha1.TreeDestroyed && tree.NetworkInVerification != nil
+}
 
 func withoutNetwork(tree v1alpha1.TreeStatus) bool {
 	return tree.NetworkInVerification != nil && !*tree.NetworkInVerification

@@ -69,6 +69,7 @@ func TestProgressConditionsFollowTheTrees(t *testing.T) {
 	networked.Trees[0].NetworkInVerification = ptr.To(true)
 	booting := oneDone().Object()
 	booting.Trees[0] = v1alpha1.TreeStatus{Name: v1alpha1.TreeBase, State: v1alpha1.TreeBooting}
+	uninstalled := notInstalled(1)
 	failedInstall := builders.Execution(1, bundleDigest).Proven().Finished().Object()
 	failedInstall.Trees[2].Commands[0].Classification = v1alpha1.ClassFailed
 	for name, tc := range map[string]struct {
@@ -82,6 +83,7 @@ func TestProgressConditionsFollowTheTrees(t *testing.T) {
 		"the last tree is recorded":             {builders.Execution(1, "").State(v1alpha1.ExecutionRunning).Proven().Object(), "True", "True", "False"},
 		"finished after one tree, as some do":   {oneDone().Finished().Object(), "True", "True", "False"},
 		"the last tree's install failed":        {failedInstall, "False", "True", "False"},
+		"the first tree's install failed":       {uninstalled, "False", "Unknown", "Unknown"},
 		"the record is of another attempt":      {builders.Execution(2, "").Proven().Object(), "Unknown", "Unknown", "Unknown"},
 		"finished without any tree being begun": {builders.Execution(1, "").Finished().Object(), "Unknown", "Unknown", "Unknown"},
 	} {
