@@ -74,7 +74,7 @@ func TestAHolderHoldsUntilItIsTold(t *testing.T) {
 	if err := run(ctx, nil); err != nil || ctx.Err() == nil {
 		t.Errorf("ended early, or with %v", err)
 	}
-	for _, args := range [][]string{{"sh"}, {"cache-audit"}, {"probe-dial"}, {"probe-dial", "evil.test"}, {"probe-serve", "x"}} {
+	for _, args := range [][]string{{"sh"}, {"cache-audit"}, {"probe-dial"}, {"probe-dial", "n1=evil.test"}, {"probe-dial", "n1=::1"}, {"probe-dial", "10.0.0.1"}, {"probe-dial", "=10.0.0.1"}, {"probe-dial", "n1=127.0.0.1", "x"}, {"probe-serve", "x"}} {
 		if err := run(context.Background(), args); err == nil {
 			t.Errorf("%q: no error", args)
 		}

@@ -49,8 +49,8 @@ func run(ctx context.Context, args []string) error {
 		return cacheAudit(ctx, args[1])
 	case command == "probe-serve" && len(args) == 1:
 		return probeServe(ctx)
-	case command == "probe-dial" && len(args) == 2:
-		return probeDial(ctx, args[1])
+	case command == "probe-dial" && len(args) > 1:
+		return probeDial(ctx, args[1:])
 	}
-	return fmt.Errorf("usage: holder [cache-audit STORAGE | probe-serve | probe-dial ADDRESS], got %q", args)
+	return fmt.Errorf("usage: holder [cache-audit STORAGE | probe-serve | probe-dial NODE=ADDRESS…], got %q", args)
 }

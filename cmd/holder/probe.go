@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ai-dossier/zt-operator/internal/netprobe"
@@ -24,18 +25,23 @@ func probeServe(ctx context.Context) error {
 	return netprobe.Serve(ctx, "")
 }
 
-func probeDial(ctx context.Context, server string) error {
-	address, err := netip.ParseAddr(server)
-	if err != nil || !address.Is4() {
-		return fmt.Errorf("%q is not an IPv4 address", server)
+// probeDial looks at servers, each given as NODE=ADDRESS.
+func probeDial(ctx context.Context, servers []string) error {
+	targets := make([]netprobe.Target, 0, len(servers))
+	for _, server := range servers {
+		node, text, _ := strings.Cut(server, "=")
+		address, err := netip.ParseAddr(text)
+		if err != nil || !address.Is4() || node == "" {
+			return fmt.Errorf("%q is not a node and its IPv4 address", server)
+		}
+		targets = append(targets, netprobe.Target{Name: node, Dial: func(ctx context.Context, port int) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp4", net.JoinHostPort(address.String(), strconv.Itoa(port)))
+		}})
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	seen := netprobe.Watch(ctx, func(ctx context.Context, port int) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp4", net.JoinHostPort(address.String(), strconv.Itoa(port)))
-	})
-	if status := seen.ExitStatus(); status != netprobe.ExitEnforced {
-		return exitStatus{status, seen.String()}
+	if status, said := netprobe.WatchAll(ctx, targets); status != netprobe.ExitEnforced {
+		return exitStatus{status, said}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package netprobe
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -58,17 +60,24 @@ func ports(numbers ...int32) (list []networkingv1.NetworkPolicyPort) {
 	return list
 }
 
-func (p *Prober) server() *corev1.Pod { return p.pod(serverName, partServer, "probe-serve") }
+func numbered(name string, i int) string { return fmt.Sprintf("%s-%d", name, i) }
 
-func (p *Prober) client(server string) *corev1.Pod {
-	return p.pod(clientName, partClient, "probe-dial", server)
+func (p *Prober) server(i int, node string) *corev1.Pod {
+	return p.pod(numbered(serverName, i), partServer, node, "probe-serve")
 }
+
+func (p *Prober) client(i int, node string, servers ...string) *corev1.Pod {
+	return p.pod(numbered(clientName, i), partClient, node, append([]string{"probe-dial"}, servers...)...)
+}
+
+// machine is what a pod of this image, and a VM, need of a node.
+var machine = map[string]string{corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}
 
 const probeUID = 65532
 
 // pod is restricted like every pod of a run, and ends by itself if the operator does
 // not come back to it.
-func (p *Prober) pod(name, part string, args ...string) *corev1.Pod {
+func (p *Prober) pod(name, part, node string, args ...string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: p.meta(name, part),
 		Spec: corev1.PodSpec{
@@ -77,7 +86,8 @@ func (p *Prober) pod(name, part string, args ...string) *corev1.Pod {
 			TerminationGracePeriodSeconds: ptr.To[int64](1),
 			AutomountServiceAccountToken:  ptr.To(false),
 			EnableServiceLinks:            ptr.To(false),
-			NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"},
+			NodeSelector:                  machine,
+			Affinity:                      onNode(node),
 			DNSPolicy:                     corev1.DNSNone,
 			DNSConfig:                     &corev1.PodDNSConfig{Nameservers: []string{"127.0.0.1"}},
 			SecurityContext: &corev1.PodSecurityContext{

@@ -1,6 +1,7 @@
 package netprobe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 // +kubebuilder:rbac:groups="",namespace=zt-runs,resources=pods,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,namespace=zt-runs,resources=networkpolicies,verbs=get;list;create;delete
 
-// probe makes the pods and reads the client's exit status. An error means that
+// probe makes the pods and reads the clients' exit statuses. An error means that
 // nothing can be said.
 func (p *Prober) probe(ctx context.Context) (enforced bool, seen string, err error) {
 	if err := p.remove(ctx); err != nil {
@@ -37,26 +38,83 @@ func (p *Prober) probe(ctx context.Context) (enforced bool, seen string, err err
 			return false, "", fmt.Errorf("create the probe's NetworkPolicies: %w", err)
 		}
 	}
-	if err := p.Client.Create(ctx, p.server()); err != nil {
-		return false, "", fmt.Errorf("create the probe's server: %w", err)
-	}
-	server, err := p.await(ctx, serverName, func(pod *corev1.Pod) bool {
-		return pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != "" || over(pod)
-	})
-	if err != nil || over(server) {
-		return false, "", errors.Join(err, ended(server))
-	}
-	if err := p.Client.Create(ctx, p.client(server.Status.PodIP)); err != nil {
-		return false, "", fmt.Errorf("create the probe's client: %w", err)
-	}
-	answer, err := p.await(ctx, clientName, over)
+	nodes, err := p.pick(ctx)
 	if err != nil {
 		return false, "", err
 	}
-	return judge(answer)
+	servers, absent, err := p.serve(ctx, nodes)
+	if err != nil {
+		return false, "", err
+	}
+	return p.dial(ctx, servers, absent)
 }
 
-// judge reads the client's exit status.
+// serve starts a server on each node. A node on which it does not start in time runs no
+// pod of a run either: it is left out, and named in absent.
+func (p *Prober) serve(ctx context.Context, nodes []string) (servers []end, absent error, err error) {
+	for i, node := range nodes {
+		if err := p.Client.Create(ctx, p.server(i, node)); err != nil {
+			return nil, nil, fmt.Errorf("create the probe's server: %w", err)
+		}
+	}
+	starting, cancel := context.WithTimeout(ctx, cmp.Or(p.startBound, serversBound))
+	defer cancel()
+	for i, node := range nodes {
+		pod, err := p.await(starting, numbered(serverName, i), func(pod *corev1.Pod) bool {
+			return pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != "" || over(pod)
+		})
+		switch {
+		case err == nil && over(pod):
+			absent = errors.Join(absent, ended(pod))
+		case err == nil:
+			servers = append(servers, end{node, pod.Status.PodIP})
+		case starting.Err() != nil:
+			absent = errors.Join(absent, err)
+		default:
+			return nil, nil, err
+		}
+	}
+	if len(servers) == 0 {
+		return nil, nil, absent
+	}
+	return servers, absent, nil
+}
+
+// dial starts a client beside each server and reads what they say. One that reached
+// what it must not is enough to refute; all have to agree to prove.
+func (p *Prober) dial(ctx context.Context, servers []end, absent error) (enforced bool, seen string, err error) {
+	for i, server := range servers {
+		if err := p.Client.Create(ctx, p.client(i, server.node, targets(servers, i)...)); err != nil {
+			return false, "", fmt.Errorf("create the probe's client: %w", err)
+		}
+	}
+	var failed error
+	for i, server := range servers {
+		answer, err := p.await(ctx, numbered(clientName, i), over)
+		if err == nil {
+			enforced, seen, err = judge(answer)
+		}
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("on node %s: %w", server.node, err))
+		case !enforced:
+			return false, fmt.Sprintf("from node %s, %s", server.node, seen), nil
+		}
+	}
+	if failed != nil {
+		return false, "", failed
+	}
+	seen = "within and between nodes " + nodesOf(servers)
+	if len(servers) == 1 {
+		seen = "on node " + servers[0].node
+	}
+	if absent != nil {
+		seen += "; not seen: " + absent.Error()
+	}
+	return true, seen, nil
+}
+
+// judge reads a client's exit status.
 func judge(pod *corev1.Pod) (enforced bool, seen string, err error) {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Terminated == nil {
@@ -65,20 +123,17 @@ func judge(pod *corev1.Pod) (enforced bool, seen string, err error) {
 		said := strings.TrimSpace(c.State.Terminated.Message)
 		switch c.State.Terminated.ExitCode {
 		case probe.ExitEnforced:
-			return true, probe.Seen{Open: true}.String(), nil
+			return true, "", nil
 		case probe.ExitNotEnforced:
 			return false, said, nil
 		case probe.ExitBroken:
-			return false, "", fmt.Errorf("its two pods could not even talk where their policies allow it: %s", said)
+			return false, "", fmt.Errorf("two pods could not even talk where their policies allow it: %s", said)
 		}
 	}
 	return false, "", ended(pod)
 }
 
 func ended(pod *corev1.Pod) error {
-	if pod == nil {
-		return nil
-	}
 	return fmt.Errorf("pod %s ended: %s", pod.Name, describe(pod))
 }
 
@@ -98,7 +153,7 @@ func (p *Prober) await(ctx context.Context, name string, wanted func(*corev1.Pod
 			return pod, nil
 		}
 		if !p.pause(ctx) {
-			return nil, fmt.Errorf("pod %s took longer than %s: %s", name, probeBound, describe(pod))
+			return nil, fmt.Errorf("pod %s did not get there in time: %s", name, describe(pod))
 		}
 	}
 }

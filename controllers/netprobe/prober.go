@@ -22,8 +22,10 @@ const (
 	// retry after a probe that could not be made, or that saw no enforcement: an
 	// administrator may be at it.
 	retry = 15 * time.Second
-	// probeBound covers the pull of a small image by two nodes.
-	probeBound = 2 * time.Minute
+	// probeBound covers the pull of a small image by the nodes of one probe;
+	// serversBound is what its servers get of that.
+	probeBound   = 2 * time.Minute
+	serversBound = time.Minute
 	// cleanupBound is what deleting takes, pods that stop included.
 	cleanupBound = 30 * time.Second
 	poll         = 200 * time.Millisecond
@@ -51,9 +53,15 @@ type Prober struct {
 	// Image of the holder, which both pods run.
 	Image string
 
+	// last is the last node of the last probe, startBound the test's own; both Start's
+	// alone.
+	last       string
+	startBound time.Duration
+
 	mu      sync.Mutex
 	proven  time.Time
 	refuted bool
+	where   string
 	message string
 	changed chan event.GenericEvent
 }
@@ -77,7 +85,7 @@ func (p *Prober) State() State {
 	case p.refuted:
 		return State{Refuted: true, Message: p.message}
 	case !p.proven.IsZero() && p.Clock.Since(p.proven) < validity:
-		return State{Enforced: true, Message: "a connection that a NetworkPolicy denies failed, beside one that it allows"}
+		return State{Enforced: true, Message: "connections that NetworkPolicies deny failed, beside those that they allow: " + p.where}
 	case p.message != "":
 		return State{Message: p.message}
 	}
@@ -122,7 +130,7 @@ func (p *Prober) record(enforced bool, seen string, err error) {
 	case err != nil:
 		p.message = "the probe for NetworkPolicies could not be made: " + err.Error()
 	case enforced:
-		p.proven, p.refuted, p.message = p.Clock.Now(), false, ""
+		p.proven, p.refuted, p.where, p.message = p.Clock.Now(), false, seen, ""
 	default:
 		p.proven, p.refuted, p.message = time.Time{}, true, "NetworkPolicies are not enforced: "+seen
 	}

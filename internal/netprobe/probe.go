@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -69,6 +71,40 @@ func word(answered bool) string {
 
 // Dialer connects to a port of the server.
 type Dialer func(ctx context.Context, port int) (net.Conn, error)
+
+// Target is one server that a client looks at.
+type Target struct {
+	// Name of its node, for people.
+	Name string
+	Dial Dialer
+}
+
+// WatchAll watches all targets at once. The exit status is the gravest of theirs; said
+// has a line for each that is not as it should be.
+func WatchAll(ctx context.Context, targets []Target) (status int, said string) {
+	seen := make([]Seen, len(targets))
+	var group sync.WaitGroup
+	for i := range targets {
+		group.Go(func() { seen[i] = Watch(ctx, targets[i].Dial) })
+	}
+	group.Wait()
+	status = ExitEnforced
+	var lines []string
+	for i, s := range seen {
+		switch s.ExitStatus() {
+		case ExitEnforced:
+			continue
+		case ExitNotEnforced:
+			status = ExitNotEnforced
+		case ExitBroken:
+			if status == ExitEnforced {
+				status = ExitBroken
+			}
+		}
+		lines = append(lines, "to node "+targets[i].Name+": "+s.String())
+	}
+	return status, strings.Join(lines, "\n")
+}
 
 // Watch looks until enforcement shows in several looks in a row, or the context
 // ends: a plugin may take a moment to see new pods. It returns the last look.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -109,5 +111,43 @@ func TestOneMomentOfSilenceIsNoProof(t *testing.T) {
 	})
 	if seen.ExitStatus() == ExitEnforced {
 		t.Errorf("two silent looks in a row were taken for enforcement: %s", seen)
+	}
+}
+
+func TestTheGravestOfSeveralPairsCounts(t *testing.T) {
+	server := serve(t, "127.77.0.4")
+	denying := func(denied ...int) Dialer {
+		return func(ctx context.Context, port int) (net.Conn, error) {
+			if slices.Contains(denied, port) {
+				return nil, errors.New("refused")
+			}
+			return server(ctx, port)
+		}
+	}
+	good, open, broken := denying(EgressPort, IngressPort), denying(IngressPort), denying(OpenPort, EgressPort, IngressPort)
+	for name, tc := range map[string]struct {
+		dialers []Dialer
+		status  int
+		says    string
+	}{
+		"all enforce":                         {[]Dialer{good, good}, ExitEnforced, ""},
+		"the second does not":                 {[]Dialer{good, open}, ExitNotEnforced, "to node n1: "},
+		"the first does not":                  {[]Dialer{open, good}, ExitNotEnforced, "to node n0: "},
+		"one is broken":                       {[]Dialer{broken, good}, ExitBroken, "to node n0: "},
+		"one is broken, and one does not":     {[]Dialer{broken, open}, ExitNotEnforced, "to node n1: "},
+		"one does not, and another is broken": {[]Dialer{open, broken}, ExitNotEnforced, "to node n0: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			var targets []Target
+			for i, dial := range tc.dialers {
+				targets = append(targets, Target{Name: "n" + strconv.Itoa(i), Dial: dial})
+			}
+			if status, said := WatchAll(ctx, targets); status != tc.status || !strings.Contains(said, tc.says) || (tc.says == "") != (said == "") {
+				t.Errorf("%d %q, want %d %q", status, said, tc.status, tc.says)
+			}
+		})
 	}
 }
