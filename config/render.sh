@@ -17,7 +17,7 @@ show() {
 }
 
 mkdir -p "$target"/{rbac,manager,samples}
-show operator-rbac node-agent-rbac user-roles >"$target/rbac/rbac.yaml"
+show operator-rbac node-agent-rbac node-agent-admission user-roles >"$target/rbac/rbac.yaml"
 show namespaces networkpolicy operator node-agent >"$target/manager/manager.yaml"
 show policy >"$target/samples/proxypolicy.yaml"
 show profile >"$target/samples/ztprofile.yaml"

@@ -105,7 +105,7 @@ func applyBake(ctx context.Context, profile string, entry v1alpha1.NodeBake) err
 	if err != nil {
 		return err
 	}
-	return applyStatus(ctx, "ZTProfile", types.NamespacedName{Name: profile}, "zt-nodeagent/"+entry.Name,
+	return applyStatus(ctx, entry.Name, "ZTProfile", types.NamespacedName{Name: profile}, "zt-nodeagent/"+entry.Name,
 		map[string]any{"nodes": []any{content}})
 }
 
@@ -114,15 +114,20 @@ func applyExecution(ctx context.Context, run types.NamespacedName, e *v1alpha1.E
 	if err != nil {
 		return err
 	}
-	return applyStatus(ctx, "ZTRun", run, "zt-nodeagent", map[string]any{"execution": content})
+	return applyStatus(ctx, node1, "ZTRun", run, "zt-nodeagent", map[string]any{"execution": content})
 }
 
-func applyStatus(ctx context.Context, kind string, key types.NamespacedName, owner string, status map[string]any) error {
+// applyStatus writes as the agent of a node.
+func applyStatus(ctx context.Context, node, kind string, key types.NamespacedName, owner string, status map[string]any) error {
 	u := &unstructured.Unstructured{Object: map[string]any{"status": status}}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 	u.SetNamespace(key.Namespace)
 	u.SetName(key.Name)
-	return agentAPI.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(owner), client.ForceOwnership)
+	agent, err := agentOn(node)
+	if err != nil {
+		return err
+	}
+	return agent.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(owner), client.ForceOwnership)
 }
 
 // play is one run and the test's hands on it.

@@ -35,10 +35,8 @@ const (
 // and where it changes one, its own profile.
 var (
 	api client.Client
-	// agentAPI has the node agent's rights and no more.
-	agentAPI client.Client
-	config   *rest.Config
-	logs     = &scriptedLogs{text: map[string]string{}}
+	config *rest.Config
+	logs   = &scriptedLogs{text: map[string]string{}}
 )
 
 func TestMain(m *testing.M) {
@@ -90,9 +88,6 @@ func startOperator(ctx context.Context) (done <-chan error, err error) {
 	if api, err = client.New(config, client.Options{Scheme: options.Scheme}); err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	if agentAPI, err = client.New(as("zt-node-agent"), client.Options{Scheme: options.Scheme}); err != nil {
-		return nil, fmt.Errorf("make the node agent's client: %w", err)
-	}
 	if err := prepareCluster(ctx); err != nil {
 		return nil, err
 	}
@@ -134,7 +129,19 @@ func as(account string) *rest.Config {
 	return c
 }
 
-// applyRoles creates the shipped roles and bindings.
+// agentOn is a client with the rights of a node's agent and no more: its token names the
+// node.
+func agentOn(node string) (client.Client, error) {
+	c := as("zt-node-agent")
+	c.Impersonate.Extra = map[string][]string{"authentication.kubernetes.io/node-name": {node}}
+	agent, err := client.New(c, client.Options{Scheme: api.Scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("make the client of %s's agent: %w", node, err)
+	}
+	return agent, nil
+}
+
+// applyRoles creates the shipped roles, bindings and admission policies.
 func applyRoles(ctx context.Context) error {
 	file, err := os.Open(filepath.Join("..", "..", "config", "rbac", "rbac.yaml"))
 	if err != nil {

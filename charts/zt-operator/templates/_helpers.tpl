@@ -29,3 +29,8 @@ app.kubernetes.io/component: node-agent
 {{- define "zt.caBundle.name" -}}
 zt-registry-ca
 {{- end }}
+
+{{/* zt.nodeClaim is CEL: the node that the caller's token is bound to, or nothing. */}}
+{{- define "zt.nodeClaim" -}}
+request.userInfo.?extra[?'authentication.kubernetes.io/node-name'].orValue([''])[0]
+{{- end }}
