@@ -129,6 +129,12 @@ func TestASelectionThatTheProfileDoesNotHaveIsRefused(t *testing.T) {
 	p := start(t)
 	p.toPlaced()
 	p.agent(builders.Execution(1, bundleDigest).Select(func(r *v1alpha1.RuntimeRecord) { r.Image = builders.Image("other", "9").Image }).Object())
+	p.eventually("the outcome", func() (bool, string) {
+		run := p.run()
+		return run.Status.Outcome != nil, conditionText(run, v1alpha1.ConditionSourceRead)
+	})
+	// The agent stops when it sees the outcome.
+	p.confirmClean(t.Context())
 	p.untilComplete(v1alpha1.ResultUnsupportedEnvironment, v1alpha1.DetailRecordMismatch)
 }
 
