@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # values.sh: prints the chart's values for the images that hack/images/push.sh pushed. ZT_RUNTIMES names the worker
-# runtimes of the profile (default: all there are): each is one more image to pull and bake on every node.
+# runtimes of the profile (default: all that are not built on demand): each is one more image to pull and bake on every node.
 . "$(dirname "$0")/../lib.sh"
 . "$ROOT/hack/images/names.sh"
 

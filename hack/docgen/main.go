@@ -1,5 +1,6 @@
 // Command docgen writes the reference pages that are generated: docs/conditions.md
-// from the conditions and the reason catalogue, docs/api.md from the CRDs.
+// from the conditions and the reason catalogue, docs/api.md from the CRDs, docs/plans.md
+// from the plans of package ecosystem.
 //
 // Usage: docgen FOLDER, from the repository's root.
 package main
@@ -31,6 +32,7 @@ func generate(folder string) error {
 	pages := map[string]func(root string) ([]byte, error){
 		"conditions.md": conditionsPage,
 		"api.md":        apiPage,
+		"plans.md":      plansPage,
 	}
 	for name, page := range pages {
 		text, err := page(root)

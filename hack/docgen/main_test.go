@@ -44,3 +44,27 @@ func TestFieldsAreOnThePageWithTypeAndMeaning(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryPlanIsOnThePage(t *testing.T) {
+	page, err := plansPage("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plans() {
+		_, section, found := strings.Cut(string(page), "\n## "+p.title+"\n")
+		if !found {
+			t.Errorf("%s has no section", p.title)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, c := range p.commands() {
+			if !strings.Contains(section, "`"+string(c.Network)+"` | `"+strings.Join(c.Argv, " ")+"` |") {
+				t.Errorf("%s: no row for %s", p.title, c.Name)
+			}
+		}
+	}
+	for _, want := range []string{"| `--ignore-scripts` | Install scripts would run", "| `PIP_CONFIG_FILE` | `/dev/null` | install, suite, regression |"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("no row %q", want)
+		}
+	}
+}

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # Which images there are. images/NAME/Dockerfile is one image. A file VERSION.args beside the Dockerfile makes the folder a
 # family: one image NAME-VERSION for each such file, whose lines NAME=VALUE are the build's arguments. SUITE=… among them
-# names the Debian release of the base image.
+# names the Debian release of the base image. A line "# Built on demand" leaves the image out unless ZT_RUNTIMES asks for it.
 
 # all_images prints every name but, when ZT_RUNTIMES lists worker runtimes, those of other runtimes: a cluster that does
-# not offer them needs no images of them.
+# not offer them needs no images of them. When it lists none, those that are built on demand are left out.
 all_images() {
 	local folder args
 	for folder in "$ROOT"/images/*/; do
@@ -14,7 +14,10 @@ all_images() {
 			echo "${folder##*/}"
 			continue
 		fi
-		for args in "$folder"/*.args; do basename "$folder-${args##*/}" .args; done
+		for args in "$folder"/*.args; do
+			[[ -n ${ZT_RUNTIMES-} ]] || ! grep -q '^# Built on demand' "$args" || continue
+			basename "$folder-${args##*/}" .args
+		done
 	done | offered | sort
 }
 
