@@ -34,7 +34,7 @@ const (
 // One API server and one operator serve every test; each test has its own namespace,
 // and where it changes one, its own profile.
 var (
-	api client.Client
+	api    client.Client
 	config *rest.Config
 	logs   = &scriptedLogs{text: map[string]string{}}
 )
