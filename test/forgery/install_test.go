@@ -60,10 +60,14 @@ func uvSync(t *testing.T, project, dir string) {
 	command(t, "rm", requirements)
 }
 
+// copyAll links files where it can. The fixtures write new files, and never into those
+// that are there.
 func copyAll(t *testing.T, from, to string) {
 	t.Helper()
 	command(t, "mkdir", "-p", to)
-	command(t, "cp", "-a", from+"/.", to)
+	if err := exec.Command("cp", "-al", from+"/.", to).Run(); err != nil {
+		command(t, "cp", "-a", from+"/.", to)
+	}
 }
 
 func command(t *testing.T, argv ...string) {
