@@ -89,9 +89,9 @@ vm() {
 	tagged vm -timeout 20m -exec "$ROOT/hack/images/inside.sh nodeagent"
 }
 
-# proxy: the Squid and the PyPI mirror of the images that a run uses, and the real pip and uv of a worker image.
+# proxy: the Squid and the mirrors of the images that a run uses, and the real npm, pip and uv of the worker images.
 proxy() {
-	"$ROOT/hack/images/build.sh" squid mirror-pypi worker-python-3.13
+	"$ROOT/hack/images/build.sh" squid mirror-npm mirror-pypi worker-node-22 worker-python-3.13
 	ZT_SQUID_ROOT=$("$ROOT/hack/images/unpack.sh" squid)
 	export ZT_SQUID_ROOT
 	tagged proxy -timeout 15m

@@ -3,7 +3,6 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -38,6 +37,21 @@ func auditMirror(t *testing.T, kind v1alpha1.Ecosystem, storage, project string)
 
 func indexOf(t *testing.T, project string) *lockindex.Index {
 	t.Helper()
+	root := rootOf(t, project)
+	detection, err := ecosystem.Detect(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := lockindex.Build(root, detection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return index
+}
+
+// rootOf reads the files in a project's root folder.
+func rootOf(t *testing.T, project string) ecosystem.RootFiles {
+	t.Helper()
 	root := ecosystem.RootFiles{Content: map[string][]byte{}}
 	entries, err := os.ReadDir(project)
 	if err != nil {
@@ -51,20 +65,8 @@ func indexOf(t *testing.T, project string) *lockindex.Index {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if entry.Name() == "package.json" {
-			// Detection wants a test command; the lockfile has no word of it.
-			text = bytes.Replace(text, []byte("{"), []byte(`{"scripts":{"test":"node --test"},`), 1)
-		}
 		root.Names = append(root.Names, ecosystem.Entry{Name: entry.Name(), Type: "file", Size: int64(len(text))})
 		root.Content[entry.Name()] = text
 	}
-	detection, err := ecosystem.Detect(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, err := lockindex.Build(root, detection)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return index
+	return root
 }

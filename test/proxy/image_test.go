@@ -4,6 +4,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,7 +63,7 @@ mount -t tmpfs tmpfs "$VIEW/tmp"
 chmod 1777 "$VIEW/tmp"
 for pair in $MOUNTS; do mount --bind "${pair%%:*}" "$VIEW${pair#*:}"; done
 exec chroot "$VIEW" setpriv --reuid 1000 --regid 1000 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs \
-	env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/tmp "$@"`
+	env -C "$DIR" -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/tmp "$@"`
 
 // container is a command in an image's root in a network namespace.
 type container struct {
@@ -70,6 +71,8 @@ type container struct {
 	// mounts are folders of the machine by where they are in the image.
 	mounts map[string]string
 	env    map[string]string
+	// dir is the working directory; the root if empty.
+	dir string
 }
 
 func (c container) command(t *testing.T, argv ...string) *exec.Cmd {
@@ -85,7 +88,7 @@ func (c container) command(t *testing.T, argv ...string) *exec.Cmd {
 	cmd := exec.Command("ip", append(args, argv...)...)
 	cmd.Env = []string{
 		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "ROOT=" + c.root, "VIEW=" + filepath.Join(folder(t, 0o755), "root"),
-		"MOUNTS=" + strings.Join(mounts, " "),
+		"MOUNTS=" + strings.Join(mounts, " "), "DIR=" + cmp.Or(c.dir, "/"),
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd

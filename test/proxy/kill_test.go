@@ -44,7 +44,7 @@ var chains = map[string]func(t *testing.T, storage string) *chain{
 		registry := &fakePyPI{seen: map[string]int{}, streaming: make(chan struct{}, 16)}
 		c := newChain(t, v1alpha1.EcosystemPip, registry.ServeHTTP, registries.PyPIHost, registries.FilesHost)
 		c.endless, c.streaming = "/index/drip/drip-1.0-py3-none-any.whl", registry.streaming
-		c.mirror = startPyPIMirrorIn(t, c.top, c.squid, storage)
+		c.mirror = startPyPIMirror(t, c.top, c.squid, storage)
 		return c
 	},
 }

@@ -6,69 +6,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/ai-dossier/zt-operator/internal/policy"
 )
-
-// startNPMMirrorImage starts the npm mirror's image as its pod would, code cache and
-// all: what startNPMMirror runs is installed anew and starts more slowly.
-func startNPMMirrorImage(t *testing.T, top *topology, s *squid) *mirror {
-	t.Helper()
-	const configDir, storageDir = "/etc/zt/mirror", "/verdaccio/storage"
-	config, storage := folder(t, 0o755), folder(t, 0o777)
-	for name, text := range map[string]string{
-		"ca.crt": string(s.caPEM),
-		"config.yaml": policy.RenderVerdaccio(policy.VerdaccioParams{
-			Proxy: net.JoinHostPort(squidIP, strconv.Itoa(policy.SquidPort)), Storage: storageDir,
-		}),
-	} {
-		if err := os.WriteFile(filepath.Join(config, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	image := imageConfig(t, "mirror-npm")
-	env := map[string]string{"NODE_EXTRA_CA_CERTS": configDir + "/ca.crt"}
-	for _, variable := range image.Env {
-		name, value, _ := strings.Cut(variable, "=")
-		env[name] = value
-	}
-	cmd := container{
-		namespace: top.mirror, root: imageRoot(t, "mirror-npm"), env: env,
-		mounts: map[string]string{configDir: config, storageDir: storage},
-	}.command(t, append(image.Entrypoint, image.Cmd...)...)
-	m := &mirror{address: net.JoinHostPort(mirrorIP, strconv.Itoa(policy.VerdaccioPort)), storage: storage, output: &bytes.Buffer{}}
-	cmd.Stdout, cmd.Stderr = m.output, m.output
-	begun := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	m.pid = cmd.Process.Pid
-	t.Cleanup(func() {
-		_ = syscall.Kill(-m.pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("the mirror's output: %s", tailOf(m.output.String()))
-		}
-	})
-	for {
-		if status, _ := fetch(top, m.address, "/-/ping"); status == 200 {
-			m.ready = time.Since(begun)
-			return m
-		}
-		if time.Since(begun) > time.Minute {
-			t.Fatal("the mirror does not answer")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
 
 // usage is what a process and all that it started use.
 type usage struct {

@@ -54,7 +54,7 @@ type measurement struct {
 func (m *measurement) stack(t *testing.T, result *figures.Proxy) {
 	top := newTopology(t)
 	s := realSquid(t, top)
-	mirror := startNPMMirrorImage(t, top, s)
+	mirror := startNPMMirror(t, top, s, folder(t, 0o777))
 	m.millis.Add("squidListens", s.started)
 	m.millis.Add("mirrorAnswers", mirror.ready)
 	begun := time.Now()

