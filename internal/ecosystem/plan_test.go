@@ -87,6 +87,10 @@ func TestPlansFitTheBroker(t *testing.T) {
 	for _, eco := range []v1alpha1.Ecosystem{v1alpha1.EcosystemNPM, v1alpha1.EcosystemPip, v1alpha1.EcosystemUV} {
 		all = append(all, commands(planOf(eco, targets...))...)
 	}
+	for _, runner := range []Runner{RunnerJest, RunnerMocha, RunnerVitest} {
+		detection := Detection{Ecosystem: v1alpha1.EcosystemNPM, Runner: runner}
+		all = append(all, commands(PlanFor(detection, v1alpha1.Runtime{}, targets, "http://127.0.0.1:7481/"))...)
+	}
 	for _, c := range all {
 		argument, environment := 0, 0
 		for _, a := range c.Argv {
