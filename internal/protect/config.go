@@ -31,6 +31,9 @@ var loads = regexp.MustCompile(`["']?\b(setupFiles|setupFilesAfterEnv|globalSetu
 	`snapshotEnvironment|preset|filter|transform|dependencyExtractor|watchPlugins|plugins|extends|projects|workspace|` +
 	`require|import|loader|file|ui|node-option|diff|provider|customProviderModule)["']?[ \t]*[:=][ \t]*`)
 
+// words matches what may be a path.
+var words = regexp.MustCompile(`[A-Za-z0-9._/@-]+`)
+
 // list matches the lines of a list in YAML.
 var list = regexp.MustCompile(`^[ \t]*\r?\n([ \t]*-[^\n]*(\n|$))+`)
 
@@ -39,7 +42,7 @@ var list = regexp.MustCompile(`^[ \t]*\r?\n([ \t]*-[^\n]*(\n|$))+`)
 func configured(text string) []string {
 	var found []string
 	for _, at := range loads.FindAllStringIndex(text, -1) {
-		for _, word := range strings.FieldsFunc(strings.ReplaceAll(value(text[at[1]:]), "<rootDir>/", "./"), unlikePath) {
+		for _, word := range words.FindAllString(strings.ReplaceAll(value(text[at[1]:]), "<rootDir>/", "./"), -1) {
 			found = append(found, candidates(word)...)
 		}
 	}
@@ -61,10 +64,6 @@ func value(rest string) string {
 		return rest
 	}
 	return rest[:end]
-}
-
-func unlikePath(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/@", r))
 }
 
 // configWords are the words of all configuration among the root's files: of its own

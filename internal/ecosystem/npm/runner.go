@@ -51,7 +51,7 @@ func (p project) runnerOf(name string, depth int) (model.Runner, error) {
 	last := commands[len(commands)-1]
 	if next, passes := indirection(last); next != "" && depth < maxIndirections {
 		runner, err := p.runnerOf(next, depth+1)
-		if err == nil && runner != model.RunnerNode && !(plain && passes) {
+		if err == nil && runner != model.RunnerNode && (!plain || !passes) {
 			err = unreachable(name, runner)
 		}
 		return runner, err
