@@ -21,10 +21,10 @@ in_private_mounts() {
 	exec /usr/bin/env -C "$folder" "$@"
 }
 
-name=$1
+root=$("$ROOT/hack/images/unpack.sh" "$1")
 shift
 export -f in_private_mounts
 export ROOT CACHE
 # shellcheck disable=SC2016 # expanded by the inner shell
 exec unshare --mount --propagation private bash -c 'set -euo pipefail; in_private_mounts "$@"' inside \
-	"$("$ROOT/hack/images/unpack.sh" "$name")" "$PWD" "$@"
+	"$root" "$PWD" "$@"

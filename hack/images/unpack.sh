@@ -29,6 +29,7 @@ unpack() {
 	mv "$folder.part" "$folder"
 }
 
+alone "unpack-$1" "$0" "$@"
 name=$1
 digest=$(cat "$CACHE/images/$name.digest")
 folder=$CACHE/roots/$name-${digest:7:16}
