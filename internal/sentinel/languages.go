@@ -19,6 +19,7 @@ var javascript = language{
 	},
 	joint:   " > ",
 	title:   func(random string) string { return random },
+	imports: importRunner,
 	plant:   plantScript,
 	planted: 6,
 }
@@ -35,6 +36,17 @@ var typescript = regexp.MustCompile(`\.[cm]?tsx?$`)
 //go:embed planted.js
 var plantedScript string
 
+// importRunner gives what is planted the functions of vitest, which a file may have
+// under any name and of which test takes none once the file has been read.
+func importRunner(content string) string {
+	if vitestImport.MatchString(content) {
+		return "\nimport { expect as plantedExpect, test as plantedRunner } from 'vitest';\n"
+	}
+	return ""
+}
+
+var vitestImport = regexp.MustCompile(`\bfrom\s*['"]vitest['"]`)
+
 func plantScript(titles []string) string {
 	list, _ := json.Marshal(titles) // strings always marshal
 	return strings.Replace(plantedScript, "PLANTED_TITLES", string(list), 1)
@@ -45,6 +57,7 @@ var python = language{
 	names:      regexp.MustCompile(`(^|\n)[ \t]*(async[ \t]+)?$`),
 	parameters: "[",
 	head:       func(string) string { return "" },
+	imports:    func(string) string { return "" },
 	title:      func(random string) string { return "test_" + random },
 	plant:      plantPython,
 	planted:    3,

@@ -61,11 +61,11 @@
     async () => ask(await load('assert'), asserts, waiting),
     async () => ask((await load('assert')).map((assert) => assert.strict), asserts, waiting),
     () => ask(typeof assert === 'function' ? [assert] : [], asserts, waiting),
-    () => ask(typeof expect === 'function' ? [expect] : [], expects, later),
+    () => ask([typeof expect === 'function' && expect, typeof plantedExpect === 'function' && plantedExpect].filter(Boolean), expects, later),
   ];
   const register = (test) => planted.forEach((run, i) => test(titles[i], run));
   if (typeof test === 'function') register(test);
   else if (typeof it === 'function') register(it);
-  else if (process.env.VITEST) import('vitest').then((runner) => register(runner.test));
+  else if (typeof plantedRunner === 'function') register(plantedRunner);
   else import('node:test').then((runner) => register(runner.test));
 })();

@@ -36,6 +36,8 @@ type language struct {
 	parameters, joint string
 	// head comes before the content of a file.
 	head func(target string) string
+	// imports come behind the content of a file.
+	imports func(content string) string
 	// plant returns tests of these titles, all of which fail.
 	plant func(titles []string) string
 	// planted is how many.
@@ -118,7 +120,7 @@ func New(target string, content []byte, titles []string, random io.Reader) (Twin
 		}
 		t.Planted = append(t.Planted, lang.title(title))
 	}
-	t.Content = []byte(lang.head(target) + text + lang.plant(t.Planted))
+	t.Content = []byte(lang.head(target) + text + lang.imports(text) + lang.plant(t.Planted))
 	return t, nil
 }
 

@@ -128,3 +128,20 @@ func TestRefusesWhatItCannotPlantBeside(t *testing.T) {
 		t.Error("a twin of a text file")
 	}
 }
+
+func TestTwinImportsVitestForItself(t *testing.T) {
+	for content, want := range map[string]bool{
+		"import * as v from 'vitest';\nv.test('a', () => {});": true,
+		"import { it } from \"vitest\";\n":                     true,
+		"import { test } from 'node:test';\n":                  false,
+		"test('a', () => {});":                                 false,
+	} {
+		twin, err := New("a.test.js", []byte(content), nil, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(twin.Content), "test as plantedRunner } from 'vitest'"); got != want {
+			t.Errorf("%s: %v", content, got)
+		}
+	}
+}
