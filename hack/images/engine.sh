@@ -26,14 +26,19 @@ own_storage() {
 	' own-storage "$storage" "$0" "$@"
 }
 
+# Every file and every step of an image bears this date, so that the same inputs make the same digest.
+IMAGE_EPOCH=${SOURCE_DATE_EPOCH:-1767225600}
+
 # build_image CONTEXT TAG [ARGUMENT…] builds CONTEXT/Dockerfile.
 build_image() {
 	local context=$1 tag=$2
 	shift 2
+	# Tools that write dates into files, such as useradd, go by this variable; an argument that nobody takes is a warning.
+	! grep -q '^ARG SOURCE_DATE_EPOCH' "$context/Dockerfile" || set -- --build-arg "SOURCE_DATE_EPOCH=$IMAGE_EPOCH" "$@"
 	case $(engine) in
-	buildah) buildah bud --isolation chroot --network host --pull-never --layers -t "$tag" "$@" "$context" ;;
-	podman) podman build --network host --pull=never -t "$tag" "$@" "$context" ;;
-	docker) DOCKER_BUILDKIT=1 docker build --network host -t "$tag" "$@" "$context" ;;
+	buildah) buildah bud --isolation chroot --network host --pull-never --layers --timestamp "$IMAGE_EPOCH" -t "$tag" "$@" "$context" ;;
+	podman) podman build --network host --pull=never --timestamp "$IMAGE_EPOCH" -t "$tag" "$@" "$context" ;;
+	docker) SOURCE_DATE_EPOCH=$IMAGE_EPOCH DOCKER_BUILDKIT=1 docker build --network host -t "$tag" "$@" "$context" ;;
 	esac
 }
 

@@ -149,7 +149,7 @@ func TestASquidThatIsKilledWhileAPackageStreamsEndsItEverywhere(t *testing.T) {
 			wantEnded(t, "Squid's container", c.squid.cmd.Process.Pid, 10*time.Second)
 			t.Run("what comes after fails as promptly", func(t *testing.T) {
 				after := make(chan answer, 1)
-				go func() { after <- c.mirror.get(c.top, strings.Replace(c.endless, "drip", "later", -1)) }()
+				go func() { after <- c.mirror.get(c.top, strings.ReplaceAll(c.endless, "drip", "later")) }()
 				wantBroken(t, after, 15*time.Second)
 			})
 			c.wantNoWholeFile(t)
