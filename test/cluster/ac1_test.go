@@ -29,6 +29,9 @@ func (s submission) prove(t *testing.T) {
 	seen := proof.Outcome(run.Status.Outcome).Plus(proof.Egress(run.Status.Egress), leftFacts(t, run))
 	if e := run.Status.Execution; e != nil {
 		seen = seen.Plus(proof.Cache(e.CacheAudit))
+		if e.Source != nil {
+			seen["bundle"] = e.Source.Digest
+		}
 		for i := range e.Trees {
 			seen = seen.Plus(proof.Tree(&e.Trees[i]))
 		}
@@ -45,6 +48,7 @@ func (s submission) ac1(t *testing.T) proof.Facts {
 	f := fixtures[s.ecosystem]
 	facts := proof.Facts{
 		"outcome": "reproduced_and_fixed, reproduced_and_fixed", "remedy in the catalogue": "yes", "left behind": "nothing",
+		"bundle":       s.bundleDigest(),
 		"egress":       "some admitted: yes, 0 denied, 0 redirects, 0 violations, log whole: yes",
 		"egress hosts": f.hosts,
 		"cache":        "some files: yes, all admitted: yes", "cache audited at": "Base Candidate RegressionTest",
@@ -55,7 +59,7 @@ func (s submission) ac1(t *testing.T) proof.Facts {
 		"Candidate/regression compared": compared(f.regression, "RegressionTest/regression"),
 		"Candidate/suite":               passed(f.suite + f.regression),
 		"Candidate/suite compared":      compared(f.suite, "Base/suite"),
-		"Candidate/sentinel":            failed(f.regression+planted, planted) + fmt.Sprintf("; %d planted, %[1]d reported, 0 others", planted),
+		"Candidate/sentinel":            "failed, exit 1; tests planted: yes, all reported as failed: yes, 0 others failed; " + counts(f.regression, 0),
 		"Candidate/sentinel compared":   compared(f.regression, "RegressionTest/regression"),
 	}
 	for tree, commit := range map[string]string{"Base": s.request.Base, "RegressionTest": s.request.RegressionTest, "Candidate": s.request.Candidate} {
@@ -68,15 +72,12 @@ func (s submission) ac1(t *testing.T) proof.Facts {
 	return facts
 }
 
-// planted counts the failing tests that are planted beside one regression test file.
-const planted = 3
+func passed(tests int) string { return "passed, exit 0; " + counts(tests, 0) }
 
-func passed(tests int) string {
-	return fmt.Sprintf("passed, exit 0; %d tests, 0 failures, 0 skipped", tests)
-}
+func failed(tests, failures int) string { return "failed, exit 1; " + counts(tests, failures) }
 
-func failed(tests, failures int) string {
-	return fmt.Sprintf("failed, exit 1; %d tests, %d failures, 0 skipped", tests, failures)
+func counts(tests, failures int) string {
+	return fmt.Sprintf("%d tests, %d failures, 0 skipped", tests, failures)
 }
 
 func compared(tests int, with string) string {

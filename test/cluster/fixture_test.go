@@ -82,8 +82,12 @@ func (s submission) given(change string) map[string]string {
 		"fixture": "fixtures/ecosystem/" + string(s.ecosystem), "change": change,
 		"base": s.request.Base, "regressionTest": s.request.RegressionTest, "candidate": s.request.Candidate,
 		"targets": strings.Join(s.request.Targets, " "), "profile": s.request.Profile,
-		"bundle": fmt.Sprintf("sha256:%x", sha256.Sum256(s.request.Bundle)),
+		"bundle": s.bundleDigest(),
 	}
+}
+
+func (s submission) bundleDigest() string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(s.request.Bundle))
 }
 
 // treeID asks git for the tree of a commit.

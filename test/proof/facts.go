@@ -83,14 +83,21 @@ func Command(c *v1alpha1.CommandStatus) string {
 	if c.Network != v1alpha1.NetworkNone {
 		parts = append(parts, "network "+string(c.Network))
 	}
-	if r := c.Report; r != nil {
-		parts = append(parts, fmt.Sprintf("%d tests, %d failures, %d skipped", r.Tests, r.Failures, r.Skipped))
-		if r.Suites < 1 {
+	var report v1alpha1.ReportCounts
+	if c.Report != nil {
+		report = *c.Report
+	}
+	// How many failing tests are planted is the sentinel's own business.
+	if s := c.Sentinel; s != nil {
+		report.Tests, report.Failures = report.Tests-s.Planted, report.Failures-s.Reported
+		parts = append(parts, fmt.Sprintf("tests planted: %s, all reported as failed: %s, %d others failed",
+			yes(s.Planted > 0), yes(s.Reported == s.Planted), s.Others))
+	}
+	if c.Report != nil {
+		parts = append(parts, fmt.Sprintf("%d tests, %d failures, %d skipped", report.Tests, report.Failures, report.Skipped))
+		if report.Suites < 1 {
 			parts = append(parts, "no suite")
 		}
-	}
-	if s := c.Sentinel; s != nil {
-		parts = append(parts, fmt.Sprintf("%d planted, %d reported, %d others", s.Planted, s.Reported, s.Others))
 	}
 	if c.Problem != "" {
 		parts = append(parts, c.Problem)

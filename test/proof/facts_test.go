@@ -49,6 +49,8 @@ func TestFactsChangeWithWhatTheyAreOf(t *testing.T) {
 		"the number of failures":         func(e *v1alpha1.ExecutionStatus) { e.Trees[1].Commands[2].Report.Failures++ },
 		"no suite":                       func(e *v1alpha1.ExecutionStatus) { e.Trees[0].Commands[2].Report.Suites = 0 },
 		"a planted test nobody reported": func(e *v1alpha1.ExecutionStatus) { e.Trees[2].Commands[4].Sentinel.Reported-- },
+		"nothing planted":                func(e *v1alpha1.ExecutionStatus) { *e.Trees[2].Commands[4].Sentinel = v1alpha1.SentinelStatus{} },
+		"a failure beside the planted":   func(e *v1alpha1.ExecutionStatus) { e.Trees[2].Commands[4].Report.Failures++ },
 		"a compared test":                func(e *v1alpha1.ExecutionStatus) { e.Trees[2].Commands[3].Comparison.Passed-- },
 		"a missing test": func(e *v1alpha1.ExecutionStatus) {
 			e.Trees[2].Commands[3].Comparison.Missing = &v1alpha1.TestNames{Count: 1}
