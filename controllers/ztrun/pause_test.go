@@ -114,7 +114,6 @@ func TestAFailureOfProvisioningPauses(t *testing.T) {
 }
 
 func TestWhatPeopleCannotMendEndsTheRun(t *testing.T) {
-	denied := strings.ReplaceAll(accessLog, "TCP_MISS", "TCP_MISS")
 	for name, tc := range map[string]struct {
 		log    string
 		change func(*v1alpha1.ExecutionStatus)
@@ -122,7 +121,7 @@ func TestWhatPeopleCannotMendEndsTheRun(t *testing.T) {
 		detail v1alpha1.Detail
 	}{
 		"the policy denied a request: a refusal is never answered with a wider network": {
-			denied, func(*v1alpha1.ExecutionStatus) {}, v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRequestDenied},
+			accessLog, func(*v1alpha1.ExecutionStatus) {}, v1alpha1.ResultProvisioningFailed, v1alpha1.DetailRequestDenied},
 		"the package manager refused other bytes than were locked": {unansweredLog, func(e *v1alpha1.ExecutionStatus) {
 			e.Trees[0].Commands[0].OutputTail = "npm error code EINTEGRITY"
 		}, v1alpha1.ResultProvisioningFailed, v1alpha1.DetailArtifactHashMismatch},
