@@ -32,7 +32,7 @@ func (e *Engine) Execute(ctx context.Context, a *Attempt) error {
 	defer func() {
 		cancel(errDecided)
 		for _, rest := range running {
-			<-rest.ended
+			_ = <-rest.ended // nobody asks any more what they came to
 		}
 	}()
 
