@@ -43,10 +43,27 @@ func proxyEnd(role string, pod *corev1.Pod) error {
 	}
 	switch detail, own := shortage(pod); {
 	case own:
-		return refuse(v1alpha1.ResultOf(detail), detail, role, "the %s pod ended: %s", role, podProblem(pod))
+		return refuse(v1alpha1.ResultOf(detail), detail, role, "the %s pod ended: %s", role, lastWords(pod))
 	default:
-		return interrupt(detail, "the %s pod ended: %s", role, podProblem(pod))
+		return interrupt(detail, "the %s pod ended: %s", role, lastWords(pod))
 	}
+}
+
+// maxLastWords bounds what a message repeats of a container's last line.
+const maxLastWords = 200
+
+// lastWords says how a pod ended, with the last line of what its containers said: the
+// lines before it are of a log.
+func lastWords(pod *corev1.Pod) string {
+	pod = pod.DeepCopy()
+	for i := range pod.Status.ContainerStatuses {
+		if end := pod.Status.ContainerStatuses[i].State.Terminated; end != nil {
+			said := strings.TrimSpace(end.Message)
+			said = said[strings.LastIndexByte(said, '\n')+1:]
+			end.Message = said[:min(len(said), maxLastWords)]
+		}
+	}
+	return podProblem(pod)
 }
 
 // What kubelets say of an eviction, kernels of a full disk, and Squid of a log that it

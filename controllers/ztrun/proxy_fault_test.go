@@ -2,6 +2,7 @@ package ztrun
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,5 +197,16 @@ func TestAMirrorThatIsOutOfMemoryPausesTheRunAtOnce(t *testing.T) {
 				t.Errorf("attempt %d, want none after the first", got)
 			}
 		})
+	}
+}
+
+func TestALogIsNotRepeatedInTheMessage(t *testing.T) {
+	log := strings.Repeat(`{"v":1,"t":1796071307.948}`+"\n", 40)
+	pod := endedPod(terminated(137, "Error", log+"squid: ended with code 137\n"))
+	if got, want := lastWords(pod), "container main: exit status 137 Error squid: ended with code 137; container beside: running, not ready"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if pod.Status.ContainerStatuses[0].State.Terminated.Message != log+"squid: ended with code 137\n" {
+		t.Error("the pod was changed")
 	}
 }

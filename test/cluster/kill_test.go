@@ -30,7 +30,7 @@ func TestARunWhoseProxyEndsTwicePauses(t *testing.T) {
 	if !strings.Contains(string(out), "killed") {
 		t.Fatalf("kill Squid: %v\n%s", err, out)
 	}
-	wantAttempt(t, run, 1, v1alpha1.AttemptInterrupted, "the squid pod ended: container squid: exit status 137")
+	wantAttempt(t, run, 1, v1alpha1.AttemptInterrupted, "the squid pod ended: container squid: exit status 137 ")
 
 	mirror := provisioningWith(t, run, 2, v1alpha1.RoleMirror)
 	if err := kube.Delete(t.Context(), mirror, client.GracePeriodSeconds(0)); err != nil {
