@@ -12,10 +12,11 @@ import (
 // errDecided is the cause that ends the VMs of trees no verdict needs any more.
 var errDecided = errors.New("another tree decided")
 
-// execution is a tree whose VM is at work; ended receives its one result.
+// execution is a tree whose VM is at work; err is there once ended is closed.
 type execution struct {
 	tree  v1alpha1.TreeName
-	ended chan error
+	ended chan struct{}
+	err   error
 }
 
 // Execute runs the trees, each in a fresh VM, until the evidence is final. A nil
@@ -32,7 +33,7 @@ func (e *Engine) Execute(ctx context.Context, a *Attempt) error {
 	defer func() {
 		cancel(errDecided)
 		for _, rest := range running {
-			_ = <-rest.ended // nobody asks any more what they came to
+			<-rest.ended
 		}
 	}()
 
@@ -46,8 +47,9 @@ func (e *Engine) Execute(ctx context.Context, a *Attempt) error {
 		}
 		first := running[0]
 		running = running[1:]
-		if err := <-first.ended; err != nil {
-			return fmt.Errorf("tree %s: %w", first.tree, err)
+		<-first.ended
+		if first.err != nil {
+			return fmt.Errorf("tree %s: %w", first.tree, first.err)
 		}
 		if _, final := verdict.Judge(a.Record.Snapshot(), a.Proof); final {
 			return nil
@@ -61,11 +63,11 @@ func (e *Engine) start(ctx context.Context, a *Attempt, tree v1alpha1.TreeName) 
 	if err != nil {
 		return nil, fmt.Errorf("tree %s: %w", tree, err)
 	}
-	started := &execution{tree: tree, ended: make(chan error, 1)}
+	started := &execution{tree: tree, ended: make(chan struct{})}
 	go func() {
-		err := m.execute(ctx)
+		defer close(started.ended)
+		started.err = m.execute(ctx)
 		a.results.end(tree)
-		started.ended <- err
 	}()
 	return started, nil
 }
