@@ -158,6 +158,16 @@ type EgressStatus struct {
 	Redirects int64 `json:"redirects"`
 	// bytes is the sum of reply sizes, in bytes.
 	Bytes int64 `json:"bytes"`
+	// logDigest is the SHA-256 of the log as it was read.
+	// +kubebuilder:validation:MaxLength=71
+	// +optional
+	LogDigest string `json:"logDigest,omitempty"`
+	// log is an excerpt of the log, in its order: the first requests that were
+	// admitted, denied and failed. Escaped: their text is hostile.
+	// +kubebuilder:validation:MaxItems=96
+	// +kubebuilder:validation:items:MaxLength=256
+	// +optional
+	Log []string `json:"log,omitempty"`
 	// truncated is true if the log was longer than what was read of it.
 	// +optional
 	Truncated bool `json:"truncated,omitempty"`

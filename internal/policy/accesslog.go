@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,9 +42,11 @@ var entryPrefix = []byte(`{"v":`)
 // returned with it.
 func ParseAccessLog(log io.Reader, limit int64) (v1alpha1.EgressStatus, error) {
 	s := summary{rules: map[string]int64{}, hosts: map[string]int64{}, failures: map[string]int64{}}
-	input := &io.LimitedReader{R: log, N: limit + 1}
-	err := eachLine(input, s.add, func() { s.rules[ruleUnreadable]++ })
-	return s.status(input.N <= 0), err
+	input, read := &io.LimitedReader{R: log, N: limit + 1}, sha256.New()
+	err := eachLine(io.TeeReader(input, read), s.add, func() { s.rules[ruleUnreadable]++ })
+	status := s.status(input.N <= 0)
+	status.LogDigest = "sha256:" + hex.EncodeToString(read.Sum(nil))
+	return status, err
 }
 
 // eachLine calls line for each complete line and long for each line over
@@ -83,6 +87,7 @@ func skipLine(lines *bufio.Reader) error {
 type summary struct {
 	total                  v1alpha1.EgressStatus
 	rules, hosts, failures map[string]int64
+	excerpt                excerpt
 	begun                  bool // the first line of the log was seen
 }
 
@@ -110,6 +115,7 @@ func (s *summary) add(line []byte) {
 			s.failures[string(reason)]++
 		}
 	}
+	s.excerpt.add(e, class, rule)
 	if rule == RuleRedirect || isRedirect(e.Upstream) {
 		s.total.Redirects++
 	}
@@ -149,7 +155,7 @@ func (e entry) host() string {
 
 func (s *summary) status(truncated bool) v1alpha1.EgressStatus {
 	out := s.total
-	out.Truncated = truncated || !s.begun
+	out.Truncated, out.Log = truncated || !s.begun, s.excerpt.lines
 	for _, pair := range mostFrequent(s.rules) {
 		out.Rules = append(out.Rules, v1alpha1.RuleCount{Rule: pair.key, Count: pair.count})
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -124,7 +125,10 @@ func TestRealLogsAreSummedUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			rules, hosts := got.Rules, got.Hosts
-			got.Rules, got.Hosts = nil, nil
+			if len(got.Log) != int(want.Admitted)+maxExcerpt+int(want.Failed) {
+				t.Errorf("%d lines in the excerpt", len(got.Log))
+			}
+			got.Rules, got.Hosts, got.Log, got.LogDigest = nil, nil, nil, ""
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%+v, want %+v", got, want)
 			}
@@ -135,6 +139,22 @@ func TestRealLogsAreSummedUp(t *testing.T) {
 				t.Errorf("hosts are %v", hosts)
 			}
 		})
+	}
+}
+
+func TestTheExcerptShowsEachClassUpToItsBound(t *testing.T) {
+	denial := line("allow_npm", "path_not_allowed", "TCP_MISS", "TCP_DENIED", `"status":200`, `"status":403`, "/semver", "/\x1b[2J"+strings.Repeat("x", 999))
+	log := logStart + strings.Repeat(line(), 2*maxExcerpt) + denial
+	got := parseLog(t, log)
+	if len(got.Log) != maxExcerpt+1 || got.Log[0] != "admitted: TCP_MISS 200 by allow_npm, 1240 bytes, GET https://registry.npmjs.org/semver" {
+		t.Fatalf("%d lines, the first %q", len(got.Log), got.Log[0])
+	}
+	last := got.Log[maxExcerpt]
+	if !strings.HasPrefix(last, "denied: TCP_DENIED 403 by path_not_allowed, ") || len(last) > maxExcerptLine || strings.Contains(last, "\x1b") {
+		t.Errorf("the denied request is shown as %q", last)
+	}
+	if want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(log))); got.LogDigest != want {
+		t.Errorf("digest %s, want %s", got.LogDigest, want)
 	}
 }
 
@@ -194,7 +214,7 @@ func FuzzParseAccessLog(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if egress.Admitted < 0 || egress.Bytes < 0 || len(egress.Rules) > maxListed || len(egress.Hosts) > maxListed {
+		if egress.Admitted < 0 || egress.Bytes < 0 || len(egress.Rules) > maxListed || len(egress.Hosts) > maxListed || len(egress.Log) > 3*maxExcerpt {
 			t.Errorf("%+v", egress)
 		}
 		for _, rule := range egress.Rules {

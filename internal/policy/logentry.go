@@ -78,6 +78,8 @@ const (
 	failed
 )
 
+func (c class) String() string { return [...]string{"ignored", "admitted", "denied", "failed"}[c] }
+
 // classify says what an entry counts as and under which rule. maxBytes is the
 // limit of one response's body.
 //
