@@ -41,19 +41,26 @@ runtimes() {
 	done
 }
 
+# parallel_trees: all at once, for the fastest verdict, where this machine is the node and has room for three VMs of 2 GiB
+# beside everything else. ZT_PARALLEL_TREES says it for a cluster whose nodes are not known here.
+parallel_trees() {
+	local room=1
+	[[ ${CLUSTER-} == existing || $(awk '/^MemTotal:/ {print $2}' /proc/meminfo) -lt 12000000 ]] || room=3
+	echo "${ZT_PARALLEL_TREES:-$room}"
+}
+
 # shellcheck source=/dev/null # written by hack/images/push.sh
 . "$CACHE/images.env"
 for name in operator nodeagent holder guest squid mirror-npm mirror-pypi; do reference "$name" >/dev/null; done
 RUNTIMES=$(runtimes)
-# All trees at once, for the fastest verdict. A VM asks the scheduler for less than its two CPUs: on a machine of two, the
-# rest of the cluster needs some.
+# A VM asks the scheduler for less than its two CPUs: on a machine of two, the rest of the cluster needs some.
 cat <<YAML
 images:
   operator: $(reference operator)
   nodeAgent: $(reference nodeagent)
   holder: $(reference holder)
 profile:
-  parallelTrees: 3
+  parallelTrees: $(parallel_trees)
   vm: {cpus: 2, cpuRequest: 400m, memoryMiB: 2048, diskMiB: 4096, accelerator: Auto}
   guest:
     image: $(reference guest)
