@@ -15,7 +15,7 @@ import (
 // worker and plan.
 func TestProofPython(t *testing.T) {
 	for _, ecosystem := range []v1alpha1.Ecosystem{v1alpha1.EcosystemPip, v1alpha1.EcosystemUV} {
-		t.Run(string(ecosystem), func(t *testing.T) { fixtures[ecosystem].submit(t, ecosystem, nil).prove(t) })
+		t.Run(string(ecosystem), func(t *testing.T) { fixtures[ecosystem].submit(t, ecosystem, defaultName, nil).prove(t) })
 	}
 }
 

@@ -32,7 +32,7 @@ func TestProofUnsupportedSetups(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s := fixtures[tc.ecosystem].submit(t, tc.ecosystem, tc.change)
+			s := fixtures[tc.ecosystem].submit(t, tc.ecosystem, defaultName, tc.change)
 			run := finished(t, s.run, proofTime)
 			expected := proof.Facts{
 				"outcome": "unsupported_environment, " + string(tc.detail), "remedy in the catalogue": "yes",

@@ -66,12 +66,12 @@ type submission struct {
 	run       *v1alpha1.ZTRun
 }
 
-// submit creates a run of the fixture, which change may spoil first.
-func (f fixtureFacts) submit(t *testing.T, ecosystem v1alpha1.Ecosystem, change func(t *testing.T, base string)) submission {
+// submit creates a run of the fixture, which change may spoil first, under a profile.
+func (f fixtureFacts) submit(t *testing.T, ecosystem v1alpha1.Ecosystem, profile string, change func(t *testing.T, base string)) submission {
 	t.Helper()
 	s := submission{ecosystem: ecosystem, dir: repositoryOf(t, "../../fixtures/ecosystem/"+string(ecosystem), change)}
 	s.request = request(t, s.dir)
-	s.request.Targets = []string{f.target}
+	s.request.Targets, s.request.Profile = []string{f.target}, profile
 	s.run = create(t, s.request)
 	return s
 }
@@ -114,15 +114,6 @@ func replaceIn(t *testing.T, dir, name, old, text string) {
 	if err := os.WriteFile(path, []byte(strings.Replace(string(content), old, text, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func defaultProfile(t *testing.T) *v1alpha1.ZTProfile {
-	t.Helper()
-	profile := &v1alpha1.ZTProfile{}
-	if err := kube.Get(t.Context(), client.ObjectKey{Name: "default"}, profile); err != nil {
-		t.Fatal(err)
-	}
-	return profile
 }
 
 // ran are the digests of everything that had a part in the run.

@@ -25,14 +25,16 @@ type flip struct {
 const refusedWithin = 2 * time.Minute
 
 // TestProofFlippedDigests: with one digest flipped in the lockfile, the package manager
-// itself refuses the file, at once, and the outcome names both.
+// itself refuses the file, at once, and the outcome names both. The trees are taken in
+// turn: the first ends it.
 func TestProofFlippedDigests(t *testing.T) {
+	profile := profileInTurn(t)
 	for _, ecosystem := range []v1alpha1.Ecosystem{v1alpha1.EcosystemNPM, v1alpha1.EcosystemPip, v1alpha1.EcosystemUV} {
 		t.Run(string(ecosystem), func(t *testing.T) {
 			record := proof.New(t, "ac1-flipped-"+string(ecosystem), "AC1",
 				"one flipped digest in the lockfile ends provisioning with the package manager's own hash error, quickly, and the file is named")
 			f := fixtures[ecosystem].flip
-			s := fixtures[ecosystem].submit(t, ecosystem, func(t *testing.T, base string) { replaceIn(t, base, f.lockfile, f.digest, f.flipped) })
+			s := fixtures[ecosystem].submit(t, ecosystem, profile, func(t *testing.T, base string) { replaceIn(t, base, f.lockfile, f.digest, f.flipped) })
 			run := finished(t, s.run, proofTime)
 			record.Add(t, proof.Row{
 				Name: string(ecosystem), Submitted: s.given(f.lockfile + ": " + f.digest + "… is now " + f.flipped + "…"),
@@ -48,8 +50,7 @@ func TestProofFlippedDigests(t *testing.T) {
 	}
 }
 
-// seen are the facts that a flipped digest must give. Other trees may have been
-// executed beside the base; what they show is in the status.
+// seen are the facts that a flipped digest must give.
 func (f flip) seen(t *testing.T, run *v1alpha1.ZTRun) proof.Facts {
 	t.Helper()
 	facts := proof.Outcome(run.Status.Outcome).Plus(leftFacts(t, run), proof.Facts{"commands without a network": "none"})

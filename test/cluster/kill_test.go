@@ -22,7 +22,7 @@ const killSquid = `for p in /proc/[0-9]*; do read -r name <"$p/comm" && [ "$name
 // A proxy that ends under a run costs it an attempt; one that ends again pauses it for
 // people. Neither leaves anything, and neither is a verdict.
 func TestARunWhoseProxyEndsTwicePauses(t *testing.T) {
-	run := fixtures[v1alpha1.EcosystemNPM].submit(t, v1alpha1.EcosystemNPM, nil).run
+	run := fixtures[v1alpha1.EcosystemNPM].submit(t, v1alpha1.EcosystemNPM, defaultName, nil).run
 
 	squid := provisioningWith(t, run, 1, v1alpha1.RoleSquid)
 	out, err := exec.CommandContext(t.Context(), "kubectl", "-n", runNamespace, "exec", squid.Name, "--", "sh", "-c", killSquid).CombinedOutput()

@@ -23,7 +23,7 @@ func TestProofNPM(t *testing.T) {
 	fits := roomForTwo(t)
 	broken := create(t, request(t, repository(t, withBrokenSuite)))
 	placed(t, broken)
-	works := fixtures["npm"].submit(t, "npm", nil)
+	works := fixtures["npm"].submit(t, "npm", defaultName, nil)
 	if waited := waitedForRoom(t, works.run, fits); !fits && !waited {
 		t.Error("there is room for one run, but the second did not wait for capacity")
 	}

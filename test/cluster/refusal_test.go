@@ -3,15 +3,12 @@
 package cluster
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/cli/submit"
@@ -101,16 +98,8 @@ func withoutLockfile(t *testing.T, base string) {
 // profileWithoutNode is the default profile for nodes that do not exist.
 func profileWithoutNode(t *testing.T) string {
 	t.Helper()
-	nowhere := &v1alpha1.ZTProfile{ObjectMeta: metav1.ObjectMeta{Name: namespace + "-nowhere"}, Spec: defaultProfile(t).Spec}
-	nowhere.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "no-such-node"}
-	nowhere.Spec.Limits.PlacementSeconds = 5
-	if err := kube.Create(t.Context(), nowhere); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kube.Delete(context.Background(), nowhere); client.IgnoreNotFound(err) != nil {
-			t.Errorf("delete the profile: %v", err)
-		}
-	})
-	return nowhere.Name
+	return createProfile(t, "nowhere", func(spec *v1alpha1.ZTProfileSpec) {
+		spec.NodeSelector = map[string]string{corev1.LabelHostname: "no-such-node"}
+		spec.Limits.PlacementSeconds = 5
+	}).Name
 }

@@ -58,7 +58,7 @@ func request(t *testing.T, dir string) submit.Request {
 		t.Fatal(err)
 	}
 	r := submit.Request{
-		Name: "t-" + rand.String(6), Namespace: namespace, Profile: "default", Targets: []string{target},
+		Name: "t-" + rand.String(6), Namespace: namespace, Profile: defaultName, Targets: []string{target},
 	}
 	for tag, into := range map[string]*string{"base": &r.Base, "regression-test": &r.RegressionTest, "fix": &r.Candidate} {
 		if *into, err = repo.Resolve(t.Context(), tag); err != nil {
