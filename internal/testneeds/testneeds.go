@@ -3,6 +3,7 @@ package testneeds
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -34,4 +35,18 @@ func File(t testing.TB, variable string) string {
 		t.Fatalf("%s must name a file or folder that hack/test.sh makes for the test: %v", variable, err)
 	}
 	return path
+}
+
+// Cache returns the folder outside the tree where what is built once is kept, as
+// hack/lib.sh finds it.
+func Cache(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv("ZT_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatalf("no cache folder: %v", err)
+	}
+	return filepath.Join(dir, "zt-operator")
 }

@@ -50,7 +50,7 @@ type Disks interface {
 // Attempt is everything the execution of a prepared source needs. All of it is the
 // controller's data, or was checked before it came here.
 type Attempt struct {
-	// Dir is this attempt's own folder, passable for UID.
+	// Dir is this attempt's own folder, passable for UIDs.
 	Dir *safepath.Dir
 	// UIDs are the users and groups that the trees' QEMUs run as, in TreeOrder; they are
 	// this attempt's alone.

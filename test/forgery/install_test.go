@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // installed is the folder with what each of the kit's VMs begins with, "" if that is
@@ -21,7 +23,7 @@ func (k kit) installed(t *testing.T) string {
 		lock += k.project(t)[name]
 	}
 	sum := sha256.Sum256([]byte(lock))
-	dir := filepath.Join(cacheDir(t), "test-forgery", k.name+"-"+hex.EncodeToString(sum[:8]))
+	dir := filepath.Join(testneeds.Cache(t), "test-forgery", k.name+"-"+hex.EncodeToString(sum[:8]))
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
@@ -75,16 +77,4 @@ func command(t *testing.T, argv ...string) {
 	if output, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
 		t.Errorf("%q: %v\n%s", argv, err, output) // not Fatal: VMs call it from goroutines of their own
 	}
-}
-
-func cacheDir(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("ZT_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "zt-operator")
 }

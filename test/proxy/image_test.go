@@ -15,6 +15,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+
+	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
 // imageRoot returns the root filesystem of one of the project's images, as
@@ -31,7 +33,7 @@ func imageRoot(t *testing.T, name string) string {
 // imageConfig returns what the image says about its process.
 func imageConfig(t *testing.T, name string) v1.Config {
 	t.Helper()
-	index, err := layout.ImageIndexFromPath(filepath.Join(cacheDir(t), "images", name))
+	index, err := layout.ImageIndexFromPath(filepath.Join(testneeds.Cache(t), "images", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,18 +15,6 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/policy"
 	"github.com/ai-dossier/zt-operator/internal/registries"
 )
-
-func cacheDir(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("ZT_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "zt-operator")
-}
 
 func tailOf(text string) string { return text[max(0, len(text)-4000):] }
 
