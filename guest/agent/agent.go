@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -29,14 +30,20 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	// No hello before the boot is over: the host repeats a boot that gives none, and
+	// only as long as nothing else can have happened in it.
+	booted := vm.Wait()
 	in, out := brokerproto.NewReader(vm.Port), brokerproto.NewWriter(vm.Port)
 	welcome, err := greet(vm, in, out)
 	if err != nil {
-		return err
+		return errors.Join(booted, err)
+	}
+	if booted != nil {
+		return decline(in, out, booted)
 	}
 	commands, files, err := prepare(vm, welcome, children, out)
 	if err != nil {
-		return err
+		return decline(in, out, err)
 	}
 	defer files.Close()
 	s := &server.Server{
@@ -65,25 +72,35 @@ func greet(vm *boot.VM, in *brokerproto.Reader, out *brokerproto.Writer) (*broke
 	return &welcome, boot.Apply(&welcome)
 }
 
-// prepare makes ready what requests need, once the boot is done.
+// prepare makes ready what requests need.
 func prepare(vm *boot.VM, welcome *brokerproto.Welcome, children *reaper.Reaper, out *brokerproto.Writer) (*worker.Runner, *workspace.Folder, error) {
-	if err := vm.Wait(); err != nil {
-		return nil, nil, fmt.Errorf("boot: %w", err)
-	}
 	var carrier worker.Relay
 	if vm.Identity.Phase == brokerproto.PhaseProvisioning {
 		started, err := startRelay(welcome.RelayKey, out)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, &boot.StageError{Stage: "relay", Err: err}
 		}
 		carrier = started
 	}
 	commands, err := worker.New(children, carrier, welcome.Worker)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &boot.StageError{Stage: "worker", Err: err}
 	}
 	files, err := workspace.Open(boot.Workspace)
-	return commands, files, err
+	if err != nil {
+		return nil, nil, &boot.StageError{Stage: "workspace", Err: err}
+	}
+	return commands, files, nil
+}
+
+// decline tells the host at which stage the boot failed.
+func decline(in *brokerproto.Reader, out *brokerproto.Writer, err error) error {
+	stage := "failed"
+	var failed *boot.StageError
+	if errors.As(err, &failed) {
+		stage = failed.Stage
+	}
+	return errors.Join(err, server.Decline(in, out, brokerproto.ErrorBootPrefix+stage))
 }
 
 // startRelay makes the guest reachable for the host; it is only called in

@@ -11,8 +11,7 @@ import (
 // CgroupRoot is where the cgroup v2 hierarchy is mounted.
 const CgroupRoot = "/sys/fs/cgroup"
 
-// VM is a booted VM: its identity, its port, and the rest of its boot, which goes
-// on while the host is being greeted.
+// VM is a VM with its identity and its port, whose boot goes on until Wait returns.
 type VM struct {
 	// Identity is what the host says the VM is.
 	Identity Identity
@@ -22,8 +21,8 @@ type VM struct {
 	ready chan error
 }
 
-// Start brings the VM up to its broker port and lets the rest of the boot go on
-// beside: the hello needs no disk.
+// Start brings the VM up to its broker port and lets the rest of the boot go on beside,
+// so that a boot that fails can still be told of.
 func Start() (*VM, error) {
 	if err := mountKernel(); err != nil {
 		return nil, err
@@ -47,33 +46,51 @@ func Start() (*VM, error) {
 // Wait returns when the rest of the boot is done. It may be called once.
 func (v *VM) Wait() error { return <-v.ready }
 
-// finish does what the hello did not need.
+// StageError is a boot that failed.
+type StageError struct {
+	// Stage of the boot, in lower-case letters: the host is told no more.
+	Stage string
+	// Err is what failed.
+	Err error
+}
+
+func (e *StageError) Error() string { return fmt.Sprintf("boot: %s: %v", e.Stage, e.Err) }
+
+// Unwrap returns what failed.
+func (e *StageError) Unwrap() error { return e.Err }
+
+// finish does what the port did not need.
 func finish(phase brokerproto.Phase, modules <-chan error) error {
-	if err := <-modules; err != nil {
-		return err
-	}
-	if phase == brokerproto.PhaseProvisioning {
-		if err := loadModules(modulesNet); err != nil {
-			return err
+	for _, stage := range []struct {
+		name string
+		do   func() error
+	}{
+		{"modules", func() error { return <-modules }},
+		{"network", func() error { return loadNetwork(phase) }},
+		{"root", switchRoot},
+		{"mounts", mountRun},
+		{"disks", mountDisks},
+		{"hardening", harden},
+	} {
+		if err := stage.do(); err != nil {
+			return &StageError{Stage: stage.name, Err: err}
 		}
 	}
-	if err := switchRoot(); err != nil {
-		return err
+	return nil
+}
+
+func loadNetwork(phase brokerproto.Phase) error {
+	if phase != brokerproto.PhaseProvisioning {
+		return nil
 	}
-	err := mountAll([]mount{
+	return loadModules(modulesNet)
+}
+
+func mountRun() error {
+	return mountAll([]mount{
 		{"tmpfs", "/run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=0755,size=64m"},
 		{"cgroup2", CgroupRoot, "cgroup2", locked, ""},
 	})
-	if err != nil {
-		return err
-	}
-	if err := mountDisks(); err != nil {
-		return err
-	}
-	if err := harden(); err != nil {
-		return fmt.Errorf("harden the kernel: %w", err)
-	}
-	return nil
 }
 
 // PowerOff ends the VM. It returns only if the kernel refuses.

@@ -60,6 +60,16 @@ func (s *Server) Serve(in *brokerproto.Reader, out *brokerproto.Writer) error {
 	}
 }
 
+// Decline answers the host's next request with an error slug, whatever it is: the VM is
+// of no use, and the host should know why.
+func Decline(in *brokerproto.Reader, out *brokerproto.Writer, slug string) error {
+	var request brokerproto.Request
+	if err := in.Read(&request); err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	return out.Write(&brokerproto.Message{ID: request.ID, Error: slug})
+}
+
 func (s *Server) answer(request *brokerproto.Request) *brokerproto.Message {
 	answer := &brokerproto.Message{ID: request.ID}
 	if err := s.do(request, answer); err != nil {

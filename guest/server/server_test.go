@@ -51,6 +51,24 @@ func TestServeAnswersInOrderAndEndsWithShutdown(t *testing.T) {
 	}
 }
 
+func TestDeclineAnswersOneRequestWithItsSlug(t *testing.T) {
+	var out bytes.Buffer
+	in := brokerproto.NewReader(strings.NewReader(execLine + "\n" + getLine + "\n"))
+	if err := server.Decline(in, brokerproto.NewWriter(&out), brokerproto.ErrorBootPrefix+"disks"); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"id":1,"error":"boot_disks"}` + "\n"; out.String() != want {
+		t.Errorf("wrote %s, want %s", out.String(), want)
+	}
+}
+
+func TestDeclineEndsWithTheHost(t *testing.T) {
+	in := brokerproto.NewReader(strings.NewReader(""))
+	if err := server.Decline(in, brokerproto.NewWriter(io.Discard), "boot_disks"); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestErrorsBecomeSlugs(t *testing.T) {
 	cases := map[string]struct {
 		line string

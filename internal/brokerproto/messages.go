@@ -155,6 +155,10 @@ const (
 	ErrorTooLarge        = "too_large"
 	ErrorIO              = "io_error"
 
+	// ErrorBootPrefix begins the slug of a guest whose boot failed, and which only said
+	// hello to tell of it: the rest names the stage.
+	ErrorBootPrefix = "boot_"
+
 	ReportAbsent     = "absent"
 	ReportNotRegular = "not_regular"
 	ReportTooLarge   = "too_large"

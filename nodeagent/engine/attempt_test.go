@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,6 +162,24 @@ func TestExecuteNamesWhatFailed(t *testing.T) {
 				h.guest.Silent = func(c hypervisor.Config) bool { return c.Phase == brokerproto.PhaseVerification }
 			}, v1alpha1.DetailVMPhaseChangeFailed,
 		},
+		"the guest does not power off": {
+			func(h *host) {
+				h.clocks.PowerOff = 50 * time.Millisecond
+				h.guest.Shutdown = func(hypervisor.Config) fake.Reply { return fake.Reply{Hang: true} }
+			}, v1alpha1.DetailVMPhaseChangeFailed,
+		},
+		"QEMU crashes while the guest powers off": {
+			func(h *host) {
+				h.guest.Shutdown = func(hypervisor.Config) fake.Reply { return fake.Reply{Crash: true} }
+			},
+			v1alpha1.DetailVMPhaseChangeFailed,
+		},
+		"the guest says hello in provisioning but does not become ready": {
+			func(h *host) { h.guest.Exec = notReady(brokerproto.PhaseProvisioning) }, v1alpha1.DetailVMBootFailed,
+		},
+		"the guest says hello in verification but does not become ready": {
+			func(h *host) { h.guest.Exec = notReady(brokerproto.PhaseVerification) }, v1alpha1.DetailVMPhaseChangeFailed,
+		},
 		"QEMU has a network device in verification": {
 			func(h *host) { h.guest.Network = func(hypervisor.Config) bool { return true } }, v1alpha1.DetailNetworkPresent,
 		},
@@ -194,16 +213,22 @@ func TestExecuteNamesWhatFailed(t *testing.T) {
 	}
 }
 
-func TestExecuteEndsAGuestThatWillNotPowerOff(t *testing.T) {
-	h := newHost(t)
-	h.clocks.PowerOff = 50 * time.Millisecond
-	h.guest.Shutdown = func(hypervisor.Config) fake.Reply { return fake.Reply{Hang: true} }
-	record, _, err := h.execute(t.Context())
-	if err != nil {
-		t.Fatal(err)
+// notReady answers every command of a phase as a guest does whose disks do not mount.
+func notReady(phase brokerproto.Phase) func(hypervisor.Config, brokerproto.Exec) fake.Reply {
+	return func(c hypervisor.Config, _ brokerproto.Exec) fake.Reply {
+		if c.Phase != phase {
+			return fake.Reply{}
+		}
+		return fake.Reply{Error: brokerproto.ErrorBootPrefix + "disks"}
 	}
-	if outcome, _ := verdict.Judge(record, proof); outcome.Result != v1alpha1.ResultReproducedAndFixed {
-		t.Errorf("judged %+v: a guest's refusal to power off may not matter", outcome)
+}
+
+func TestALostVMSaysHowItEnded(t *testing.T) {
+	h := newHost(t)
+	h.guest.Exec = func(hypervisor.Config, brokerproto.Exec) fake.Reply { return fake.Reply{Crash: true} }
+	_, _, err := h.execute(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "fake vm crashed") {
+		t.Errorf("got %v, want how the process ended in it", err)
 	}
 }
 

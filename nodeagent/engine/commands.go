@@ -95,17 +95,27 @@ func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout t
 	return status, report, nil
 }
 
-// lost tells a VM that went away from a guest that answered wrongly. The broker's
-// connection ends before QEMU does.
+// lost tells a VM that went away from a guest that did not come up behind its hello,
+// and from one that could not run the command.
 func (m *machine) lost(err error) error {
 	var guest *broker.GuestError
 	switch {
+	case errors.As(err, &guest) && strings.HasPrefix(guest.Slug, brokerproto.ErrorBootPrefix):
+		return fail(m.bootDetail(), fmt.Errorf("the guest did not finish its boot: %w", err))
 	case errors.As(err, &guest):
 		return fail(v1alpha1.DetailNodeError, fmt.Errorf("the guest could not run the command: %w", err))
 	case errors.Is(err, broker.ErrLost):
-		return fail(v1alpha1.DetailVMLost, fmt.Errorf("the VM went away: %w%s", err, m.stderr()))
+		return fail(v1alpha1.DetailVMLost, fmt.Errorf("the VM went away: %w; %s", err, m.ending()))
 	}
 	return err
+}
+
+// bootDetail names a boot that failed: only a VM in provisioning has a relay.
+func (m *machine) bootDetail() v1alpha1.Detail {
+	if m.relay != nil {
+		return v1alpha1.DetailVMBootFailed
+	}
+	return v1alpha1.DetailVMPhaseChangeFailed
 }
 
 func commandStatus(command ecosystem.Command, result brokerproto.ExecResult, took time.Duration) (v1alpha1.CommandStatus, *junit.Report) {

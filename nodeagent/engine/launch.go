@@ -27,7 +27,7 @@ func (b *silentBoot) Unwrap() error { return b.err }
 // launch starts QEMU in a phase and waits for the guest's hello. It returns the
 // time from QEMU's start to it. A silent boot is repeated: emulated guests were
 // seen to hang or crash in their kernel's first second on loaded machines. Nothing
-// of the repository has run by then, and no disk is mounted before the hello.
+// of the repository has run by then; the run disk's own journal outlives a crash.
 func (m *machine) launch(ctx context.Context, phase brokerproto.Phase) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.attempt.Clocks.Boot)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
@@ -101,7 +102,7 @@ func (m *machine) boot(ctx context.Context) error {
 }
 
 // switchPhase powers the guest off and relaunches it on the same disk without the
-// forward. The guest's answer is not trusted: what counts is that QEMU is gone.
+// forward.
 func (m *machine) switchPhase(ctx context.Context) error {
 	m.doing("cutting the VM off from every network")
 	m.update(func(t *v1alpha1.TreeStatus) { t.State = v1alpha1.TreeSwitching })
@@ -125,18 +126,27 @@ func (m *machine) switchPhase(ctx context.Context) error {
 	return nil
 }
 
-// powerOff asks the guest to sync and power off, and makes sure that QEMU is gone.
+// powerOff has the guest sync and power off. Whatever it answers, QEMU is gone after it;
+// but a guest that had to be killed may not have written all that it installed, and
+// nothing that is run on such a disk says anything about a tree.
 func (m *machine) powerOff(ctx context.Context) error {
 	m.closeRelay()
 	ctx, cancel := context.WithTimeout(ctx, m.attempt.Clocks.PowerOff)
 	defer cancel()
-	if err := m.conn.Shutdown(ctx); err == nil {
-		select {
-		case <-m.process.Done():
-		case <-ctx.Done():
-		}
+	off := m.poweredOff(ctx)
+	return errors.Join(off, m.stop())
+}
+
+func (m *machine) poweredOff(ctx context.Context) error {
+	if err := m.conn.Shutdown(ctx); err != nil {
+		return fmt.Errorf("asking the guest to power off: %w%s", err, m.stderr())
 	}
-	return m.stop()
+	select {
+	case <-m.process.Done():
+		return m.process.Err()
+	case <-ctx.Done():
+		return fmt.Errorf("the guest did not power off in time: %w", context.Cause(ctx))
+	}
 }
 
 // stop ends the QEMU process whatever state it is in.
@@ -180,6 +190,23 @@ func (m *machine) remove() error {
 func (m *machine) update(change func(*v1alpha1.TreeStatus)) { m.attempt.Record.tree(m.tree, change) }
 
 func (m *machine) doing(what string) { m.attempt.Record.activity(m.tree, what) }
+
+// endGrace bounds the wait for a process whose connection has ended: it ends a moment
+// later.
+const endGrace = 2 * time.Second
+
+// ending says how the QEMU process ended that nobody here has ended.
+func (m *machine) ending() string {
+	select {
+	case <-m.process.Done():
+	case <-time.After(endGrace):
+		return "its QEMU runs on, so the guest closed its port" + m.stderr()
+	}
+	if err := m.process.Err(); err != nil {
+		return err.Error() + m.stderr()
+	}
+	return "QEMU ended by itself: the guest powered off or its kernel gave up" + m.stderr()
+}
 
 func (m *machine) stderr() string {
 	if text := m.process.Stderr(); text != "" {
