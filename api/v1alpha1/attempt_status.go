@@ -13,7 +13,7 @@ const MaxAttempts = 8
 type AttemptEnd string
 
 const (
-	// AttemptInterrupted: a node, pod or agent went away; the run starts again by
+	// AttemptInterrupted: a node, pod, agent or VM went away; the run starts again by
 	// itself, once in a row.
 	AttemptInterrupted AttemptEnd = "Interrupted"
 	// AttemptPaused: provisioning failed for a reason that people can mend; the run

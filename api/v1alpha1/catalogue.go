@@ -399,18 +399,18 @@ var Catalogue = []Section{
 		},
 		{
 			DetailVMBootFailed, ResultExecutionFailed,
-			"A VM did not start or its guest did not say hello.",
+			"A VM did not start or its guest did not say hello, in two attempts.",
 			"Read the message for what QEMU said, and check the profile's guest image and the node's load.",
 		},
 		{
 			DetailVMPhaseChangeFailed, ResultExecutionFailed,
-			"A VM did not come back from its phase switch.",
+			"A VM did not power off for its phase switch or did not come back from it, in two attempts.",
 			"Create the run again; if it comes back, read the node agent's log.",
 		},
 		{
 			DetailVMLost, ResultExecutionFailed,
-			"A VM's process ended while a command ran.",
-			"Check the vm pod for an OOM kill and raise vm.memoryMiB of the profile if there was one.",
+			"A VM ended while a command ran, in two attempts.",
+			"Read how QEMU ended in the message. Killed: check the node for an OOM kill and raise vm.memoryMiB of the profile if there was one. By itself: the code under test may have brought its kernel down.",
 		},
 		{
 			DetailBrokerTainted, ResultExecutionFailed,
@@ -555,6 +555,16 @@ func (d Detail) Pauses() bool {
 		DetailInstallFailed, DetailInstallTimedOut,
 		DetailRegistryFailed, DetailRegistryNameFailed, DetailRegistryUnreachable, DetailRegistryTLSFailed,
 		DetailCertificateUntrusted, DetailRegistryTimedOut, DetailRegistryReplyBroken, DetailRegistryError:
+		return true
+	}
+	return false
+}
+
+// Interrupts reports whether an attempt that ended with this code is made again by
+// itself, once in a row: a VM that failed under a tree says nothing about the tree.
+func (d Detail) Interrupts() bool {
+	switch d {
+	case DetailExecutionInterrupted, DetailVMLost, DetailVMBootFailed, DetailVMPhaseChangeFailed:
 		return true
 	}
 	return false

@@ -30,7 +30,11 @@ func (r *Reconciler) judge(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if err := r.readEgress(ctx, s); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, &terminal{decide(s.run, s.execution(), digest)}
+	outcome := decide(s.run, s.execution(), digest)
+	if outcome.Detail.Interrupts() {
+		return ctrl.Result{}, interrupt(outcome.Detail, "%s", outcome.Message)
+	}
+	return ctrl.Result{}, &terminal{outcome}
 }
 
 // copiedDigest is the digest of the bundle the node agent was given.

@@ -24,6 +24,12 @@ var interruptions = map[string]struct {
 				Failed(v1alpha1.ResultExecutionFailed, v1alpha1.DetailExecutionInterrupted).Object())
 		}, v1alpha1.DetailExecutionInterrupted, "as the agent saw it",
 	},
+	"a VM was lost": {
+		func(w *world) {
+			w.agent(builders.Execution(w.run().Status.Attempt, bundleDigest).
+				Failed(v1alpha1.ResultExecutionFailed, v1alpha1.DetailVMLost).Object())
+		}, v1alpha1.DetailVMLost, "as the agent saw it",
+	},
 	"the vm pod is gone": {
 		func(w *world) { w.remove(w.pod(v1alpha1.RoleVM)) }, v1alpha1.DetailExecutionInterrupted, "is gone",
 	},
