@@ -70,7 +70,8 @@ func scratch(name, size string) corev1.Volume {
 	}}
 }
 
-// podResources lets a proxy pod burst in CPU and binds its memory.
+// podResources lets a proxy pod burst in CPU and binds its memory. Its request is also
+// its weight on a node whose VMs boot while it starts.
 func podResources(cpu, memory, memoryLimit string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{

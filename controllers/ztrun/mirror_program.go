@@ -39,7 +39,7 @@ func mirrorProgramOf(ecosystem v1alpha1.Ecosystem, squid *corev1.Service) mirror
 			files:     map[string]string{},
 			env:       environment(policy.ProxpiEnvironment(policy.ProxpiParams{Proxy: proxy, CABundle: mirrorCAFile, Storage: proxpiStorageDir})),
 			storage:   proxpiStorageDir,
-			resources: podResources("100m", "96Mi", "768Mi"),
+			resources: podResources("250m", "96Mi", "768Mi"),
 		}
 	default:
 		return mirrorProgram{
@@ -48,7 +48,7 @@ func mirrorProgramOf(ecosystem v1alpha1.Ecosystem, squid *corev1.Service) mirror
 			},
 			env:       environment(map[string]string{"NODE_EXTRA_CA_CERTS": mirrorCAFile}),
 			storage:   verdaccioStorageDir,
-			resources: podResources("100m", "256Mi", "1Gi"),
+			resources: podResources("250m", "256Mi", "1Gi"),
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (r *Reconciler) squidPod(s *scope) *corev1.Pod {
 	container := r.runContainer("squid", s.profile.Spec.Proxy.Squid.Image)
 	container.Ports = []corev1.ContainerPort{{Name: "proxy", ContainerPort: policy.SquidPort}}
 	container.StartupProbe = listening(policy.SquidPort)
-	container.Resources = podResources("50m", "64Mi", "512Mi")
+	container.Resources = podResources("100m", "64Mi", "512Mi")
 	container.VolumeMounts = []corev1.VolumeMount{
 		{Name: "config", MountPath: squidConfigDir, ReadOnly: true},
 		{Name: "run", MountPath: squidRunDir},
