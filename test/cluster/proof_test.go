@@ -114,7 +114,8 @@ func wholeProof(t *testing.T, run *v1alpha1.ZTRun) {
 	wantEvents(t, run)
 }
 
-// wantEvents checks that each condition that became true was told of once.
+// wantEvents checks that each condition that became true was told of once an attempt.
+// An attempt may be lost: emulated VMs crash now and then.
 func wantEvents(t *testing.T, run *v1alpha1.ZTRun) {
 	t.Helper()
 	var events eventsv1.EventList
@@ -127,9 +128,12 @@ func wantEvents(t *testing.T, run *v1alpha1.ZTRun) {
 			told[e.Reason]++
 		}
 	}
+	for _, lost := range run.Status.Attempts {
+		t.Logf("attempt %d of %s: %s: %s: %s", lost.Attempt, run.Name, lost.End, lost.Detail, lost.Message)
+	}
 	for _, c := range run.Status.Conditions {
-		if told[c.Reason] != 1 {
-			t.Errorf("%d events with reason %s, want 1 (told: %v)", told[c.Reason], c.Reason, told)
+		if n := told[c.Reason]; n < 1 || n > 1+len(run.Status.Attempts) {
+			t.Errorf("%d events with reason %s in %d attempts, want 1 each (told: %v)", n, c.Reason, 1+len(run.Status.Attempts), told)
 		}
 	}
 }

@@ -81,8 +81,30 @@ func create(t *testing.T, r submit.Request) *v1alpha1.ZTRun {
 	if err := submit.Create(t.Context(), kube, cm, run); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { remove(t, run) })
+	t.Cleanup(func() {
+		if t.Failed() {
+			explain(t, run)
+		}
+		remove(t, run)
+	})
 	return run
+}
+
+// explain logs what people would look at: the run as it ended, and what the parts that
+// it went through say.
+func explain(t *testing.T, run *v1alpha1.ZTRun) {
+	for _, args := range [][]string{
+		{"-n", run.Namespace, "get", "ztrun", run.Name, "-o", "yaml", "--show-managed-fields=false"},
+		{"-n", "zt-system", "logs", "-l", "app.kubernetes.io/component=node-agent", "--tail=60"},
+		{"-n", "zt-system", "logs", "-l", "app.kubernetes.io/component=operator", "--tail=60"},
+		{"-n", "zt-system", "get", "pods"},
+		{"get", "events", "-A", "--field-selector", "type=Warning", "--sort-by", ".lastTimestamp"},
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		out, err := exec.CommandContext(ctx, "kubectl", args...).CombinedOutput()
+		cancel()
+		t.Logf("kubectl %s (%v):\n%s", strings.Join(args, " "), err, out)
+	}
 }
 
 // remove deletes the run and waits until it, and the bundle it owns, are gone.
