@@ -94,6 +94,12 @@ func (m *machine) execute(ctx context.Context) (err error) {
 		err = errors.Join(err, m.destroy(state))
 	}()
 
+	// One VM boots while the proxy starts; more would only take its CPUs from it.
+	if m.tree != TreeOrder[0] {
+		if err := m.awaitProxy(ctx); err != nil {
+			return err
+		}
+	}
 	if err := m.makeDisks(ctx); err != nil {
 		return err
 	}

@@ -20,15 +20,19 @@ import (
 // audited. It is false if a command did not succeed: then there is nothing to verify,
 // and the record says why.
 func (m *machine) provision(ctx context.Context) (bool, error) {
-	m.doing("waiting for the package proxy")
-	if err := m.attempt.ProxyReady(ctx); err != nil {
-		return false, fail(v1alpha1.DetailProxyNotReady, err)
+	if err := m.awaitProxy(ctx); err != nil {
+		return false, err
 	}
 	ok, err := m.install(ctx)
 	if err != nil {
 		return false, err
 	}
 	return ok, m.auditCache(ctx, ok)
+}
+
+func (m *machine) awaitProxy(ctx context.Context) error {
+	m.doing("waiting for the package proxy")
+	return fail(v1alpha1.DetailProxyNotReady, m.attempt.ProxyReady(ctx))
 }
 
 func (m *machine) install(ctx context.Context) (bool, error) {
