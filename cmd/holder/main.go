@@ -19,16 +19,28 @@ func main() {
 	// would linger until the kubelet kills it.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	err := run(ctx, os.Args[1:])
+	os.Exit(end(ctx, run(ctx, os.Args[1:])))
+}
+
+// terminated is what a shell says of a process that SIGTERM ended. It is not 0 because
+// a kubelet calls a pod whose containers all end with 0 a success, and forgets that it
+// evicted it and why.
+const terminated = 128 + int(syscall.SIGTERM)
+
+// end says why the process ends, if it is to be said, and returns its exit status.
+func end(ctx context.Context, err error) int {
 	var status exitStatus
 	switch {
 	case errors.As(err, &status):
 		fmt.Fprintln(os.Stderr, status.message)
-		os.Exit(status.code)
+		return status.code
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "holder:", err)
-		os.Exit(1)
+		return 1
+	case ctx.Err() != nil:
+		return terminated
 	}
+	return 0
 }
 
 // exitStatus ends the process with a status that somebody reads.
