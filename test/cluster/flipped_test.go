@@ -31,6 +31,7 @@ func TestProofFlippedDigests(t *testing.T) {
 	profile := profileInTurn(t)
 	for _, ecosystem := range []v1alpha1.Ecosystem{v1alpha1.EcosystemNPM, v1alpha1.EcosystemPip, v1alpha1.EcosystemUV} {
 		t.Run(string(ecosystem), func(t *testing.T) {
+			t.Parallel()
 			record := proof.New(t, "ac1-flipped-"+string(ecosystem), "AC1",
 				"one flipped digest in the lockfile ends provisioning with the package manager's own hash error, quickly, and the file is named")
 			f := fixtures[ecosystem].flip

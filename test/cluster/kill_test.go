@@ -17,7 +17,10 @@ import (
 )
 
 // killSquid ends the process in a Squid's container, as the kernel might.
-const killSquid = `for p in /proc/[0-9]*; do read -r name <"$p/comm" && [ "$name" = squid ] && kill -KILL "${p#/proc/}" && echo killed; done; true`
+const killSquid = forSquid + `do kill -KILL "$p" && echo done; done; true`
+
+// forSquid begins a loop over Squid's processes in its container.
+const forSquid = `for p in $(for c in /proc/[0-9]*/comm; do read -r name <"$c" && [ "$name" = squid ] && echo "$c"; done | cut -d/ -f3); `
 
 // A proxy that ends under a run costs it an attempt; one that ends again pauses it for
 // people. Neither leaves anything, and neither is a verdict.
@@ -25,18 +28,14 @@ func TestARunWhoseProxyEndsTwicePauses(t *testing.T) {
 	run := fixtures[v1alpha1.EcosystemNPM].submit(t, v1alpha1.EcosystemNPM, defaultName, nil).run
 
 	squid := provisioningWith(t, run, 1, v1alpha1.RoleSquid)
-	out, err := exec.CommandContext(t.Context(), "kubectl", "-n", runNamespace, "exec", squid.Name, "--", "sh", "-c", killSquid).CombinedOutput()
-	// The container may end before the command in it does.
-	if !strings.Contains(string(out), "killed") {
-		t.Fatalf("kill Squid: %v\n%s", err, out)
-	}
-	wantAttempt(t, run, 1, v1alpha1.AttemptInterrupted, "the squid pod ended: container squid: exit status 137 ")
+	inPod(t, squid, killSquid)
+	wantAttempt(t, run, 1, v1alpha1.AttemptInterrupted, v1alpha1.DetailProxyEnded, "the squid pod ended: container squid: exit status 137 ")
 
 	mirror := provisioningWith(t, run, 2, v1alpha1.RoleMirror)
 	if err := kube.Delete(t.Context(), mirror, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	wantAttempt(t, run, 2, v1alpha1.AttemptPaused, "the mirror pod")
+	wantAttempt(t, run, 2, v1alpha1.AttemptPaused, v1alpha1.DetailProxyEnded, "the mirror pod")
 	paused := awaitRun(t, run, "it is paused with nothing left", func(r *v1alpha1.ZTRun) bool {
 		return r.Status.Phase == v1alpha1.PhasePaused && r.Status.Attempts[1].TornDownAt != nil
 	})
@@ -44,6 +43,17 @@ func TestARunWhoseProxyEndsTwicePauses(t *testing.T) {
 		t.Errorf("a paused run has the outcome %+v", paused.Status.Outcome)
 	}
 	nothingLeft(t, paused)
+}
+
+// inPod runs a script that says done in the first container of a pod, which may end
+// before the script does.
+func inPod(t *testing.T, pod *corev1.Pod, script string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "kubectl", "-n", runNamespace, "exec", pod.Name,
+		"-c", pod.Spec.Containers[0].Name, "--", "sh", "-c", script).CombinedOutput()
+	if !strings.Contains(string(out), "done") {
+		t.Fatalf("%s in %s: %v\n%s", script, pod.Name, err, out)
+	}
 }
 
 // provisioningWith waits until an attempt provisions its first tree and returns the pod
@@ -62,7 +72,7 @@ func provisioningWith(t *testing.T, run *v1alpha1.ZTRun, attempt int32, role str
 	return pod
 }
 
-func wantAttempt(t *testing.T, run *v1alpha1.ZTRun, attempt int32, end v1alpha1.AttemptEnd, says string) {
+func wantAttempt(t *testing.T, run *v1alpha1.ZTRun, attempt int32, end v1alpha1.AttemptEnd, detail v1alpha1.Detail, says string) {
 	t.Helper()
 	begun := time.Now()
 	seen := awaitRun(t, run, fmt.Sprintf("attempt %d has ended", attempt), func(r *v1alpha1.ZTRun) bool {
@@ -70,8 +80,8 @@ func wantAttempt(t *testing.T, run *v1alpha1.ZTRun, attempt int32, end v1alpha1.
 	})
 	record := seen.Status.Attempts[attempt-1]
 	t.Logf("attempt %d ended after %s: %s %s", attempt, time.Since(begun).Round(time.Millisecond), record.Detail, record.Message)
-	if record.End != end || record.Detail != v1alpha1.DetailProxyEnded || !strings.Contains(record.Message, says) {
-		t.Errorf("attempt %d is recorded as %+v, want %s of %s", attempt, record, end, v1alpha1.DetailProxyEnded)
+	if record.End != end || record.Detail != detail || !strings.Contains(record.Message, says) {
+		t.Errorf("attempt %d is recorded as %+v, want %s of %s: %s", attempt, record, end, detail, says)
 	}
 }
 

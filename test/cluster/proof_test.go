@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ai-dossier/zt-operator/api/v1alpha1"
@@ -18,10 +19,13 @@ import (
 
 // TestProofNPM asks two questions at once on a cluster that may have room for one: a
 // suite that is broken before any fix, and a fix that works. The first is the
-// shorter one, so that the second is placed within its profile's placementSeconds.
+// shorter one, its trees in turn, so that the second is placed within its profile's
+// placementSeconds.
 func TestProofNPM(t *testing.T) {
 	fits := roomForTwo(t)
-	broken := create(t, request(t, repository(t, withBrokenSuite)))
+	question := request(t, repository(t, withBrokenSuite))
+	question.Profile = readyProfile(t, "alone", inTurnWithTheSameRequest)
+	broken := create(t, question)
 	placed(t, broken)
 	works := fixtures["npm"].submit(t, "npm", defaultName, nil)
 	if waited := waitedForRoom(t, works.run, fits); !fits && !waited {
@@ -30,8 +34,8 @@ func TestProofNPM(t *testing.T) {
 	t.Run("a suite that fails on the base is inconclusive", func(t *testing.T) {
 		run := finished(t, broken, proofTime)
 		wantOutcome(t, run, v1alpha1.ResultInconclusive, v1alpha1.DetailBaseSuiteFailed)
-		if n, most := len(run.Status.Execution.Trees), int(max(1, defaultProfile(t).Spec.ParallelTrees)); n > most {
-			t.Errorf("%d trees were executed, want no more than run at once: %d", n, most)
+		if n := len(run.Status.Execution.Trees); n != 1 {
+			t.Errorf("%d trees were executed, want the base alone", n)
 		}
 		nothingLeft(t, run)
 	})
@@ -50,12 +54,7 @@ func withBrokenSuite(t *testing.T, base string) {
 // roomForTwo reports whether the nodes' CPUs hold two vm pods at once.
 func roomForTwo(t *testing.T) bool {
 	t.Helper()
-	profile := defaultProfile(t)
-	request := int64(profile.Spec.VM.CPUs) * 1000
-	if q := profile.Spec.VM.CPURequest; q != nil {
-		request = q.MilliValue()
-	}
-	request *= int64(max(1, profile.Spec.ParallelTrees))
+	request := podRequest(&defaultProfile(t).Spec)
 	var nodes corev1.NodeList
 	if err := kube.List(t.Context(), &nodes); err != nil {
 		t.Fatal(err)
@@ -66,6 +65,22 @@ func roomForTwo(t *testing.T) bool {
 		rooms += (nodes.Items[i].Status.Allocatable.Cpu().MilliValue() - 1) / request
 	}
 	return rooms >= 2
+}
+
+// podRequest is what a profile's vm pod asks for, in thousandths of a CPU.
+func podRequest(spec *v1alpha1.ZTProfileSpec) int64 {
+	request := int64(spec.VM.CPUs) * 1000
+	if q := spec.VM.CPURequest; q != nil {
+		request = q.MilliValue()
+	}
+	return request * int64(max(1, spec.ParallelTrees))
+}
+
+// inTurnWithTheSameRequest leaves no more room beside its one VM than the default
+// profile does.
+func inTurnWithTheSameRequest(spec *v1alpha1.ZTProfileSpec) {
+	request := min(podRequest(spec), int64(spec.VM.CPUs)*1000)
+	spec.ParallelTrees, spec.VM.CPURequest = 1, resource.NewMilliQuantity(request, resource.DecimalSI)
 }
 
 // placed waits until the run has its node.
