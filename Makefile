@@ -22,7 +22,7 @@ demo-down: ## end the demo and remove what it made outside the cache
 
 ##@ Test
 test: ## everything: verify, unit, fixtures, envtest, VM, proxy and cluster tests
-	@hack/test.sh verify unit fixtures envtest vm proxy cluster
+	@hack/test.sh '&vm' verify unit fixtures envtest proxy / cluster
 
 test-unit: ## unit tests
 	@hack/test.sh unit

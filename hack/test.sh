@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test.sh SUITE…: prepares and runs test suites: verify, unit, fixtures, envtest, vm, proxy, cluster. Runs all of them, shows
 # go test's own summary lines, and fails if anything failed. ZT_TEST_RUN narrows vm and cluster to the tests that match it.
+# A suite with an & before it (&vm) runs beside those after it, up to the next / (or the end): emulated VMs use one CPU of several.
 . "$(dirname "$0")/lib.sh"
 use_tools
 
@@ -110,17 +111,51 @@ cluster() {
 	tagged cluster -timeout 30m
 }
 
-"$ROOT/hack/deps.sh"
-failed=()
-for suite in "$@"; do
+# run SUITE runs one suite, says how it went, and leaves that in status. Not a function to test with if, && or ||: bash would
+# then ignore failures inside the suite.
+run() {
+	local suite=$1 start=$EPOCHREALTIME
 	say "── $suite"
-	start=$EPOCHREALTIME
 	set +e
 	(set -e; "$suite")
 	status=$?
 	set -e
 	say "── $suite: $([[ $status -eq 0 ]] && echo passed || echo FAILED) ($(elapsed "$start") s)"
-	[[ $status -eq 0 ]] || failed+=("$suite")
+}
+
+# run_beside SUITE runs one in the background, in a process group of its own, which ends with this script. join shows what
+# it said.
+run_beside() {
+	beside=$1 beside_log=$(mktemp)
+	say "── $beside, beside what follows"
+	set -m
+	(run "$beside"; exit "$status") >"$beside_log" 2>&1 </dev/null &
+	beside_job=$!
+	set +m
+	trap 'kill -- "-$beside_job" 2>/dev/null || true; rm -f "$beside_log"' EXIT
+}
+
+join() {
+	[[ -n $beside ]] || return 0
+	wait "$beside_job" || failed+=("$beside")
+	cat "$beside_log"
+	trap - EXIT
+	rm -f "$beside_log"
+	beside=
+}
+
+"$ROOT/hack/deps.sh"
+failed=() status=0 beside=''
+for word in "$@"; do
+	case $word in
+	/) join ;;
+	'&'*) join; run_beside "${word#&}" ;;
+	*)
+		run "$word"
+		[[ $status -eq 0 ]] || failed+=("$word")
+		;;
+	esac
 done
+join
 [[ ${#failed[@]} -eq 0 ]] || die "failed: ${failed[*]}"
 say "✓ all passed: $*"
