@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -87,6 +88,7 @@ func TestTheContainerEndsWithSquidAndItsLogIsWhole(t *testing.T) {
 			for range requests {
 				s.send(top, exchange{connect: npm, http: get("/semver", "Connection: close")})
 			}
+			s.awaitWritten(t, requests)
 			end(t, s.cmd.Process.Pid)
 			select {
 			case <-s.ended:
@@ -98,6 +100,25 @@ func TestTheContainerEndsWithSquidAndItsLogIsWhole(t *testing.T) {
 				t.Errorf("the log shows %+v", egress)
 			}
 		})
+	}
+}
+
+// awaitWritten waits until Squid has written that it admitted so many requests: it does
+// so a moment after their answers.
+func (s *squid) awaitWritten(t *testing.T, admitted int64) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(s.dir, "run/access.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		egress, err := policy.ParseAccessLog(strings.NewReader(logStart+string(text)), 1<<20)
+		if err == nil && egress.Admitted == admitted {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("Squid has written %+v (%v), want %d admitted", egress, err, admitted)
+		}
 	}
 }
 

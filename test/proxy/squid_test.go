@@ -235,13 +235,15 @@ func (s *squid) entries(port int) []logLine {
 	return slices.Clone(s.lines[port])
 }
 
+// logStart is the first line of a log that is whole.
+const logStart = `{"v":1,"start":"test"}` + "\n"
+
 // verdict waits until the log entries of one connection decide, and returns what
 // the product's log reader makes of them.
 func (s *squid) verdict(port int) (class, rule string) {
-	const start = `{"v":1,"start":"test"}` + "\n"
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var text strings.Builder
-		text.WriteString(start)
+		text.WriteString(logStart)
 		for _, line := range s.entries(port) {
 			text.WriteString(line.text + "\n")
 		}
