@@ -328,12 +328,12 @@ var Catalogue = []Section{
 		{
 			DetailProxyOutOfMemory, ResultProvisioningFailed,
 			"The package mirror or Squid was ended for want of memory: its own limit's, or the node's.",
-			"If the node was short of memory, free some. Otherwise lock fewer or smaller packages, or give the profile another mirror image.",
+			"If the node was short of memory, free some. Otherwise raise memoryMiB of the profile's mirror or Squid.",
 		},
 		{
 			DetailProxyDiskFull, ResultProvisioningFailed,
 			"The package mirror or Squid was ended because its volume or the node's disk was full.",
-			"If the node's disk was full, free some. Otherwise lock fewer or smaller packages: a mirror caches at most 4 GiB.",
+			"If the node's disk was full, free some. Otherwise raise cacheMiB of the profile's mirror.",
 		},
 		{
 			DetailRegistryFailed, ResultProvisioningFailed,

@@ -220,8 +220,8 @@ type Manager struct {
 
 // ProxySpec says what stands between a VM and the registries.
 type ProxySpec struct {
-	// squid is the image of the egress proxy.
-	Squid PinnedImage `json:"squid"`
+	// squid is the egress proxy.
+	Squid Squid `json:"squid"`
 
 	// mirrors are the package mirrors, one for each ecosystem that runs may use.
 	// +listType=map
@@ -242,12 +242,39 @@ type ProxySpec struct {
 	CABundle *ConfigMapKeyRef `json:"caBundle,omitempty"`
 }
 
+// Squid is the egress proxy of a run.
+type Squid struct {
+	PinnedImage `json:",inline"`
+
+	// memoryMiB bounds its memory.
+	// +kubebuilder:default=512
+	// +kubebuilder:validation:Minimum=128
+	// +kubebuilder:validation:Maximum=16384
+	// +optional
+	MemoryMiB int32 `json:"memoryMiB,omitempty"`
+}
+
 // Mirror is the package mirror of one ecosystem.
 type Mirror struct {
 	PinnedImage `json:",inline"`
 
 	// ecosystem it serves.
 	Ecosystem Ecosystem `json:"ecosystem"`
+
+	// memoryMiB bounds its memory.
+	// +kubebuilder:default=1024
+	// +kubebuilder:validation:Minimum=256
+	// +kubebuilder:validation:Maximum=16384
+	// +optional
+	MemoryMiB int32 `json:"memoryMiB,omitempty"`
+
+	// cacheMiB bounds what it keeps of a run's packages, on the node's disk. All of it
+	// is hashed after each tree's installation.
+	// +kubebuilder:default=4096
+	// +kubebuilder:validation:Minimum=256
+	// +kubebuilder:validation:Maximum=16384
+	// +optional
+	CacheMiB int32 `json:"cacheMiB,omitempty"`
 }
 
 // ProfileLimits bound every run of a profile. Seconds of commands are on the KVM

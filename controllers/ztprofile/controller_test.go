@@ -226,7 +226,7 @@ func TestTheDigestCoversWhatIsBakedAndNothingElse(t *testing.T) {
 		"runtime": {func(s *v1alpha1.ZTProfileSpec) { s.Runtimes[0].Image = builders.Image("w", "f").Image }, true},
 		"memory":  {func(s *v1alpha1.ZTProfileSpec) { s.VM.MemoryMiB = 4096 }, true},
 		"limits":  {func(s *v1alpha1.ZTProfileSpec) { s.Limits.RunSeconds = 1 }, false},
-		"squid":   {func(s *v1alpha1.ZTProfileSpec) { s.Proxy.Squid = builders.Image("squid", "f") }, false},
+		"squid":   {func(s *v1alpha1.ZTProfileSpec) { s.Proxy.Squid.PinnedImage = builders.Image("squid", "f") }, false},
 	} {
 		if got := digest(tc.change); (got != same) != tc.differs {
 			t.Errorf("changing %s: digest differs is %t, want %t", name, got != same, tc.differs)

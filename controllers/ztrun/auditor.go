@@ -14,7 +14,7 @@ func (r *Reconciler) auditContainer() corev1.Container {
 	container := r.runContainer("auditor", r.HolderImage)
 	container.Args = []string{"cache-audit", auditedStorageDir}
 	container.Ports = []corev1.ContainerPort{{Name: "audit", ContainerPort: cacheaudit.Port}}
-	container.Resources = podResources("10m", "16Mi", "64Mi")
+	container.Resources = podResources(10, 16, 64)
 	container.VolumeMounts = []corev1.VolumeMount{{Name: "storage", MountPath: auditedStorageDir, ReadOnly: true}}
 	return container
 }

@@ -35,7 +35,7 @@ func (r *Reconciler) mirrorPod(s *scope, mirror v1alpha1.Mirror, squid *corev1.S
 	container.Env = program.env
 	container.Ports = []corev1.ContainerPort{{Name: "mirror", ContainerPort: policy.VerdaccioPort}}
 	container.StartupProbe = listening(policy.VerdaccioPort)
-	container.Resources = program.resources
+	container.Resources = podResources(250, program.memoryMiB, mirror.MemoryMiB)
 	container.VolumeMounts = []corev1.VolumeMount{
 		{Name: "config", MountPath: mirrorConfigDir, ReadOnly: true},
 		{Name: "storage", MountPath: program.storage},
@@ -46,8 +46,8 @@ func (r *Reconciler) mirrorPod(s *scope, mirror v1alpha1.Mirror, squid *corev1.S
 		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: s.name(objectMirrorConfig)},
 		}}},
-		scratch("storage", "4Gi"),
-		scratch("tmp", "256Mi"),
+		scratch("storage", mirror.CacheMiB),
+		scratch("tmp", 256),
 	}
 	return pod
 }
@@ -63,20 +63,25 @@ func listening(port int) *corev1.Probe {
 	}
 }
 
-func scratch(name, size string) corev1.Volume {
-	limit := resource.MustParse(size)
+// scratch is an empty volume of at most so many MiB.
+func scratch(name string, limit int32) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
-		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit},
+		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(mebibytes(limit))},
 	}}
 }
 
 // podResources lets a proxy pod burst in CPU and binds its memory. Its request is also
 // its weight on a node whose VMs boot while it starts.
-func podResources(cpu, memory, memoryLimit string) corev1.ResourceRequirements {
+func podResources(milliCPU, memoryMiB, memoryLimitMiB int32) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+			corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(milliCPU), resource.DecimalSI),
+			corev1.ResourceMemory: mebibytes(memoryMiB),
 		},
-		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memoryLimit)},
+		Limits: corev1.ResourceList{corev1.ResourceMemory: mebibytes(memoryLimitMiB)},
 	}
+}
+
+func mebibytes(n int32) resource.Quantity {
+	return *resource.NewQuantity(int64(n)<<20, resource.BinarySI)
 }

@@ -26,8 +26,9 @@ type mirrorProgram struct {
 	// env names the run CA and, for a program without a configuration file, the rest.
 	env []corev1.EnvVar
 	// storage is the folder it caches in.
-	storage   string
-	resources corev1.ResourceRequirements
+	storage string
+	// memoryMiB it asks for: more than what it has before the first package.
+	memoryMiB int32
 }
 
 // mirrorProgramOf is Verdaccio for npm and proxpi for Python's two managers.
@@ -39,7 +40,7 @@ func mirrorProgramOf(ecosystem v1alpha1.Ecosystem, squid *corev1.Service) mirror
 			files:     map[string]string{},
 			env:       environment(policy.ProxpiEnvironment(policy.ProxpiParams{Proxy: proxy, CABundle: mirrorCAFile, Storage: proxpiStorageDir})),
 			storage:   proxpiStorageDir,
-			resources: podResources("250m", "96Mi", "768Mi"),
+			memoryMiB: 96,
 		}
 	default:
 		return mirrorProgram{
@@ -48,7 +49,7 @@ func mirrorProgramOf(ecosystem v1alpha1.Ecosystem, squid *corev1.Service) mirror
 			},
 			env:       environment(map[string]string{"NODE_EXTRA_CA_CERTS": mirrorCAFile}),
 			storage:   verdaccioStorageDir,
-			resources: podResources("250m", "256Mi", "1Gi"),
+			memoryMiB: 256,
 		}
 	}
 }

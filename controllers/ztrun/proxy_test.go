@@ -94,6 +94,26 @@ func TestSquidTrustsTheProfilesCABundle(t *testing.T) {
 	}
 }
 
+func TestTheProfileBoundsTheProxysPods(t *testing.T) {
+	w, _ := readyWorld(t)
+	edit(w, builders.Profile("default").Object(), func(p *v1alpha1.ZTProfile) {
+		p.Spec.Proxy.Squid.MemoryMiB, p.Spec.Proxy.Mirrors[0].MemoryMiB, p.Spec.Proxy.Mirrors[0].CacheMiB = 700, 1500, 6000
+	})
+	w.toSquidStarting()
+	mirror, squid := w.pod(v1alpha1.RoleMirror), w.pod(v1alpha1.RoleSquid)
+	cache := mirror.Spec.Volumes[slices.IndexFunc(mirror.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "storage" })]
+	for what, got := range map[string][2]string{
+		"Squid's memory":   {squid.Spec.Containers[0].Resources.Limits.Memory().String(), "700Mi"},
+		"mirror's memory":  {mirror.Spec.Containers[0].Resources.Limits.Memory().String(), "1500Mi"},
+		"mirror's cache":   {cache.EmptyDir.SizeLimit.String(), "6000Mi"},
+		"auditor's memory": {mirror.Spec.Containers[1].Resources.Limits.Memory().String(), "64Mi"},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s is bound to %s, want %s", what, got[0], got[1])
+		}
+	}
+}
+
 func TestTheProxyIsReadyWhenBothPodsAre(t *testing.T) {
 	w, _ := readyWorld(t)
 	w.toSquidStarting()

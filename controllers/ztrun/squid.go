@@ -106,7 +106,7 @@ func (r *Reconciler) squidPod(s *scope) *corev1.Pod {
 	container := r.runContainer("squid", s.profile.Spec.Proxy.Squid.Image)
 	container.Ports = []corev1.ContainerPort{{Name: "proxy", ContainerPort: policy.SquidPort}}
 	container.StartupProbe = listening(policy.SquidPort)
-	container.Resources = podResources("100m", "64Mi", "512Mi")
+	container.Resources = podResources(100, 64, s.profile.Spec.Proxy.Squid.MemoryMiB)
 	container.VolumeMounts = []corev1.VolumeMount{
 		{Name: "config", MountPath: squidConfigDir, ReadOnly: true},
 		{Name: "run", MountPath: squidRunDir},
@@ -123,8 +123,8 @@ func (r *Reconciler) squidPod(s *scope) *corev1.Pod {
 				}},
 			},
 		}}},
-		scratch("run", "256Mi"),
-		scratch("tmp", "64Mi"),
+		scratch("run", 256),
+		scratch("tmp", 64),
 	}
 	return pod
 }

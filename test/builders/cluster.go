@@ -31,8 +31,10 @@ func Profile(name string) *ProfileBuilder {
 			Managers: []v1alpha1.Manager{{Name: v1alpha1.EcosystemNPM, Version: "10.9.9"}},
 		}},
 		Proxy: v1alpha1.ProxySpec{
-			Squid:     Image("squid", "3"),
-			Mirrors:   []v1alpha1.Mirror{{PinnedImage: Image("mirror-npm", "4"), Ecosystem: v1alpha1.EcosystemNPM}},
+			Squid: v1alpha1.Squid{PinnedImage: Image("squid", "3"), MemoryMiB: 512},
+			Mirrors: []v1alpha1.Mirror{{
+				PinnedImage: Image("mirror-npm", "4"), Ecosystem: v1alpha1.EcosystemNPM, MemoryMiB: 1024, CacheMiB: 4096,
+			}},
 			PolicyRef: v1alpha1.ObjectRef{Name: "default"},
 		},
 		Limits: v1alpha1.ProfileLimits{PlacementSeconds: 600, ProvisioningSeconds: 600, CommandSeconds: 1200, RunSeconds: 7200},

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,11 +16,19 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/testneeds"
 )
 
-// demoProfile renders the chart with the values of hack/demo/values.sh for images
-// that were pushed, and returns its profile.
+// demoProfile renders the chart with the demo's values and returns its profile.
 func demoProfile(t *testing.T, environment ...string) (v1alpha1.ZTProfile, error) {
 	t.Helper()
-	program := testneeds.Tool(t, "helm")
+	values, err := demoValues(t, environment...)
+	if err != nil {
+		return v1alpha1.ZTProfile{}, err
+	}
+	return profileOf(t, values)
+}
+
+// demoValues are those of hack/demo/values.sh for images that were pushed.
+func demoValues(t *testing.T, environment ...string) ([]byte, error) {
+	t.Helper()
 	cache := t.TempDir()
 	var references strings.Builder
 	for i, name := range []string{
@@ -35,16 +44,42 @@ func demoProfile(t *testing.T, environment ...string) (v1alpha1.ZTProfile, error
 	script.Env = append(append(os.Environ(), "ZT_CACHE="+cache), environment...)
 	values, err := script.Output()
 	if err != nil {
-		return v1alpha1.ZTProfile{}, fmt.Errorf("values.sh: %w", err)
+		return nil, fmt.Errorf("values.sh: %w", err)
 	}
-	helm := exec.Command(program, "template", "zt", "../../charts/zt-operator", "-f", "-", "--show-only", "templates/profile.yaml")
-	helm.Stdin = strings.NewReader(string(values))
+	return values, nil
+}
+
+func profileOf(t *testing.T, values []byte, arguments ...string) (v1alpha1.ZTProfile, error) {
+	t.Helper()
+	helm := exec.Command(testneeds.Tool(t, "helm"), append([]string{
+		"template", "zt", "../../charts/zt-operator", "-f", "-", "--show-only", "templates/profile.yaml",
+	}, arguments...)...)
+	helm.Stdin = bytes.NewReader(values)
 	output, err := helm.Output()
 	if err != nil {
 		return v1alpha1.ZTProfile{}, fmt.Errorf("helm template: %w", err)
 	}
 	var profile v1alpha1.ZTProfile
 	return profile, yaml.UnmarshalStrict(output, &profile)
+}
+
+func TestTheProxysBoundsAreValues(t *testing.T) {
+	values, err := demoValues(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := profileOf(t, values, "--set",
+		"profile.proxy.squid.memoryMiB=700,profile.proxy.mirrors[0].memoryMiB=1500,profile.proxy.mirrors[0].cacheMiB=6000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	squid, mirror := profile.Spec.Proxy.Squid, profile.Spec.Proxy.Mirrors[0]
+	if squid.Image == "" || squid.MemoryMiB != 700 || mirror.Image == "" || mirror.MemoryMiB != 1500 || mirror.CacheMiB != 6000 {
+		t.Errorf("the profile has %+v and %+v", squid, mirror)
+	}
+	if _, err := profileOf(t, values, "--set", "profile.proxy.squid.memory=700"); err == nil {
+		t.Error("a value that does not exist is taken")
+	}
 }
 
 func TestTheDemosProfileHasEveryRuntimeAndAMirrorForEachOfThem(t *testing.T) {
