@@ -1,6 +1,7 @@
 package ztrun
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -36,7 +37,7 @@ func (r *Reconciler) watch(_ context.Context, s *scope) (ctrl.Result, error) {
 		return ctrl.Result{}, hold(v1alpha1.ConditionSourceRead, v1alpha1.DetailReadingSource, left,
 			"the node agent of %s reads the source", s.run.Status.NodeName)
 	}
-	return ctrl.Result{RequeueAfter: left}, nil
+	return ctrl.Result{RequeueAfter: min(left, cmp.Or(s.nodeGraceLeft(), left))}, nil
 }
 
 func (s *scope) runBound() time.Duration { return runBound(s.profile, s.run.Spec.Limits) }
@@ -64,11 +65,24 @@ func vmLost(s *scope) error {
 	return nil
 }
 
+// nodeGrace is how long a node's kubelet may not answer before its runs are given up:
+// kubelets restart, and starved ones are late.
+const nodeGrace = time.Minute
+
 func nodeLost(s *scope) error {
-	if nodes.Ready(s.node) {
+	if nodes.Ready(s.node) || s.nodeGraceLeft() > 0 {
 		return nil
 	}
-	return interrupt(v1alpha1.DetailExecutionInterrupted, "node %s is gone or not ready", s.run.Status.NodeName)
+	return interrupt(v1alpha1.DetailExecutionInterrupted, "node %s is gone, or not ready for %s", s.run.Status.NodeName, nodeGrace)
+}
+
+// nodeGraceLeft is what is left of the grace of a node that is not ready, or 0.
+func (s *scope) nodeGraceLeft() time.Duration {
+	since, unready := nodes.UnreadySince(s.node)
+	if !unready {
+		return 0
+	}
+	return max(0, since.Add(nodeGrace).Sub(s.now))
 }
 
 // notTakenUp: the node agent of the run's node does not exist, or does not work.

@@ -41,10 +41,10 @@ var interruptions = map[string]struct {
 	"the node is not ready": {
 		func(w *world) {
 			edit(w, builders.Node(node1, true), func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown })
-		}, v1alpha1.DetailExecutionInterrupted, "node-1 is gone or not ready",
+		}, v1alpha1.DetailExecutionInterrupted, "node-1 is gone, or not ready for 1m0s",
 	},
 	"the node is gone": {
-		func(w *world) { w.remove(builders.Node(node1, true)) }, v1alpha1.DetailExecutionInterrupted, "node-1 is gone or not ready",
+		func(w *world) { w.remove(builders.Node(node1, true)) }, v1alpha1.DetailExecutionInterrupted, "node-1 is gone, or not ready for 1m0s",
 	},
 	"Squid ended": {
 		func(w *world) {
@@ -100,6 +100,34 @@ func TestAnInterruptedAttemptIsMadeAgainFromScratchOnce(t *testing.T) {
 			w.advance(cleanedBound)
 			w.wantComplete()
 		})
+	}
+}
+
+func TestANodeMayBeLateForAMoment(t *testing.T) {
+	late := func(w *world, status corev1.ConditionStatus) {
+		edit(w, builders.Node(node1, true), func(n *corev1.Node) {
+			n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = status, metav1.NewTime(w.clock.Now())
+		})
+	}
+	w, _ := readyWorld(t)
+	w.toRunning()
+	late(w, corev1.ConditionUnknown)
+	if result := w.pass(); result.RequeueAfter <= 0 || result.RequeueAfter > nodeGrace {
+		t.Errorf("the next look at the node is after %s, want one within %s", result.RequeueAfter, nodeGrace)
+	}
+	w.advance(nodeGrace - time.Second)
+	w.settle()
+	late(w, corev1.ConditionTrue)
+	w.advance(time.Hour)
+	w.settle()
+	if s := w.run().Status; s.Attempt != 1 || len(s.Attempts) > 0 {
+		t.Fatalf("a node that came back cost an attempt: %+v", s.Attempts)
+	}
+	late(w, corev1.ConditionUnknown)
+	w.advance(nodeGrace)
+	w.settle()
+	if s := w.run().Status; len(s.Attempts) != 1 {
+		t.Fatalf("a node that did not come back: attempts %+v", s.Attempts)
 	}
 }
 
