@@ -8,8 +8,9 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/brokerproto"
 )
 
-// shutdownTimeout bounds the guest's sync and unmount if ctx does not.
-const shutdownTimeout = time.Minute
+// shutdownTimeout bounds the guest's sync and unmount if ctx does not. It is longer than
+// any caller's clock: a guest that is slow to sync breaks no protocol.
+const shutdownTimeout = 5 * time.Minute
 
 // Exec runs a command in the worker container and returns how it ended. The guest
 // gets the command's own time limit and a grace to answer in.
