@@ -14,7 +14,8 @@ import (
 	"github.com/ai-dossier/zt-operator/internal/cacheaudit"
 )
 
-// auditTimeout bounds one list: hashing a full volume of 4 GiB takes some 10 s.
+// auditTimeout bounds one list: hashing 4 GiB takes some 10 s, and a profile admits a
+// volume of 16 GiB at most.
 const auditTimeout = 60 * time.Second
 
 // cacheAudit answers GET /artifacts with what is in a mirror's storage folder.

@@ -19,17 +19,11 @@ var interruptions = map[string]struct {
 	text   string
 }{
 	"the node agent says it was interrupted": {
-		func(w *world) {
-			w.agent(builders.Execution(w.run().Status.Attempt, bundleDigest).
-				Failed(v1alpha1.ResultExecutionFailed, v1alpha1.DetailExecutionInterrupted).Object())
-		}, v1alpha1.DetailExecutionInterrupted, "as the agent saw it",
+		agentFailed(v1alpha1.DetailExecutionInterrupted), v1alpha1.DetailExecutionInterrupted, "as the agent saw it",
 	},
-	"a VM was lost": {
-		func(w *world) {
-			w.agent(builders.Execution(w.run().Status.Attempt, bundleDigest).
-				Failed(v1alpha1.ResultExecutionFailed, v1alpha1.DetailVMLost).Object())
-		}, v1alpha1.DetailVMLost, "as the agent saw it",
-	},
+	"a VM was lost":       {agentFailed(v1alpha1.DetailVMLost), v1alpha1.DetailVMLost, "as the agent saw it"},
+	"a VM did not boot":   {agentFailed(v1alpha1.DetailVMBootFailed), v1alpha1.DetailVMBootFailed, "as the agent saw it"},
+	"a VM did not switch": {agentFailed(v1alpha1.DetailVMPhaseChangeFailed), v1alpha1.DetailVMPhaseChangeFailed, "as the agent saw it"},
 	"the vm pod is gone": {
 		func(w *world) { w.remove(w.pod(v1alpha1.RoleVM)) }, v1alpha1.DetailExecutionInterrupted, "is gone",
 	},
@@ -59,6 +53,13 @@ var interruptions = map[string]struct {
 	"the mirror is gone": {
 		func(w *world) { w.remove(w.pod(v1alpha1.RoleMirror)) }, v1alpha1.DetailProxyEnded, "the mirror pod is gone",
 	},
+}
+
+// agentFailed has the node agent record that the current attempt failed.
+func agentFailed(detail v1alpha1.Detail) func(*world) {
+	return func(w *world) {
+		w.agent(builders.Execution(w.run().Status.Attempt, bundleDigest).Failed(v1alpha1.ResultExecutionFailed, detail).Object())
+	}
 }
 
 func TestAnInterruptedAttemptIsMadeAgainFromScratchOnce(t *testing.T) {

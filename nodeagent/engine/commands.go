@@ -99,8 +99,8 @@ func (m *machine) exec(ctx context.Context, command ecosystem.Command, timeout t
 	return status, report, nil
 }
 
-// lost tells a VM that went away from a guest that did not come up behind its hello,
-// and from one that could not run the command.
+// lost tells a VM that went away from a guest whose boot failed, and from one that could
+// not run the command.
 func (m *machine) lost(err error) error {
 	var guest *broker.GuestError
 	switch {

@@ -46,6 +46,36 @@ func TestTreesAtOnceGiveTheSameVerdict(t *testing.T) {
 	}
 }
 
+func TestOneVMStartsBeforeTheProxyIsReady(t *testing.T) {
+	h := parallelHost(t, func(v1alpha1.TreeName, brokerproto.Exec) *fake.Reply { return nil })
+	var ready atomic.Bool
+	var early atomic.Int32
+	started, once := make(chan struct{}), sync.Once{}
+	h.guest.StartError = func(c hypervisor.Config) error {
+		if !ready.Load() {
+			early.Add(1)
+			if tree := treeOf(c); tree != TreeOrder[0] {
+				t.Errorf("the VM of %s starts before the proxy is ready", tree)
+			}
+		}
+		once.Do(func() { close(started) })
+		return nil
+	}
+	h.proxyReady = func(context.Context) error {
+		<-started
+		// Time for others to start that should not.
+		time.Sleep(50 * time.Millisecond)
+		ready.Store(true)
+		return nil
+	}
+	if _, _, err := h.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := early.Load(); n != 1 {
+		t.Errorf("%d VMs started before the proxy was ready, want one", n)
+	}
+}
+
 func TestTheCacheIsAuditedWhileNoTreeInstalls(t *testing.T) {
 	var installing, audits atomic.Int32
 	h := parallelHost(t, func(_ v1alpha1.TreeName, command brokerproto.Exec) *fake.Reply {
