@@ -21,7 +21,8 @@ A ZTRun ends with an outcome: a **result** and a **detail**. The detail is a cod
 events carry the same code in CamelCase as their reason: ` + "`bundle_missing`" + ` is ` + "`BundleMissing`" + `.
 
 A detail whose result is marked "pauses" does not end the run: everything of the attempt is torn down, the phase is ` + "`Paused`" + `,
-and the run waits until somebody has done what the last column says and resumes it with ` + "`kubectl zt resume NAME`" + `, or deletes it.
+and the run waits until somebody has done what the last column says and resumes it with ` + "`kubectl zt resume NAME`" + `, or deletes it. An attempt that ends with one marked "tried again" is made again by itself, once in a row; after the second it is the
+run's outcome.
 
 `
 
@@ -54,6 +55,9 @@ func table(b *bytes.Buffer, entries []v1alpha1.Entry) {
 		result := code(string(e.Result))
 		if e.Detail.Pauses() {
 			result += ", pauses"
+		}
+		if e.Detail.Interrupts() {
+			result += ", tried again"
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", e.Detail, result, cell(e.Meaning), cell(e.Remedy))
 	}
